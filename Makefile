@@ -1,0 +1,42 @@
+# Routebook: `make run` starts it, `make test` tests it, `make check` is the gate. All set-up comes with them.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help setup run test check lint types contracts format clean
+help:            ## what there is
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
+
+setup: $(STAMP)  ## build .venv (nothing to do: nothing done)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+run: setup       ## start the NameServer
+	$(BIN)/routebook serve
+
+test: setup      ## all tests
+	$(PYTEST)
+
+lint: setup      ## ruff: style and mistakes
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: setup     ## mypy --strict
+	$(BIN)/mypy
+
+contracts: setup ## imports point down
+	$(BIN)/lint-imports
+
+check: lint types contracts test  ## the gate that CI runs
+
+format: setup    ## put the code in form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:           ## remove what was built
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

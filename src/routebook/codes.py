@@ -1,0 +1,87 @@
+"""The numbers of the wire: request and response codes, version ordinals, languages, permission bits."""
+
+from enum import IntEnum
+from typing import Final
+
+
+class RequestCode(IntEnum):
+    """What a NameServer is asked, and the one thing (905) it tells brokers. Names are Java's."""
+
+    PUT_KV_CONFIG = 100
+    GET_KV_CONFIG = 101
+    DELETE_KV_CONFIG = 102
+    REGISTER_BROKER = 103
+    UNREGISTER_BROKER = 104
+    GET_ROUTEINFO_BY_TOPIC = 105
+    GET_BROKER_CLUSTER_INFO = 106
+    WIPE_WRITE_PERM_OF_BROKER = 205
+    GET_ALL_TOPIC_LIST_FROM_NAMESERVER = 206
+    DELETE_TOPIC_IN_NAMESRV = 216
+    REGISTER_TOPIC_IN_NAMESRV = 217
+    GET_KVLIST_BY_NAMESPACE = 219
+    GET_TOPICS_BY_CLUSTER = 224
+    GET_SYSTEM_TOPIC_LIST_FROM_NS = 304
+    GET_UNIT_TOPIC_LIST = 311
+    GET_HAS_UNIT_SUB_TOPIC_LIST = 312
+    GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST = 313
+    UPDATE_NAMESRV_CONFIG = 318
+    GET_NAMESRV_CONFIG = 319
+    QUERY_DATA_VERSION = 322
+    ADD_WRITE_PERM_OF_BROKER = 327
+    GET_BROKER_MEMBER_GROUP = 901
+    BROKER_HEARTBEAT = 904
+    NOTIFY_MIN_BROKER_ID_CHANGE = 905
+
+
+class ResponseCode(IntEnum):
+    """What a NameServer answers."""
+
+    SUCCESS = 0
+    SYSTEM_ERROR = 1
+    SYSTEM_BUSY = 2
+    REQUEST_CODE_NOT_SUPPORTED = 3
+    NO_PERMISSION = 16
+    TOPIC_NOT_EXIST = 17
+    QUERY_NOT_FOUND = 22
+    GO_AWAY = 1500
+
+
+FLAG_RESPONSE: Final = 1
+FLAG_ONEWAY: Final = 2
+
+# Java: MQVersion ordinals. 213 + (major-4)*200 + minor*20 + patch*2 from 4.0.0 on.
+VERSION_3_0_11: Final = 37  # from here a registration body is a RegisterBrokerBody
+VERSION_4_9_4: Final = 401  # from here a route is answered in the standard JSON profile
+VERSION_5_0_0: Final = 413  # from here a compressed registration has a mapping section
+VERSION_5_3_1: Final = 475  # above this a caller understands GO_AWAY
+VERSION_5_5_0: Final = 513  # what this server stamps on everything it sends
+
+LANGUAGES: Final = (
+    "JAVA",
+    "CPP",
+    "DOTNET",
+    "PYTHON",
+    "DELPHI",
+    "ERLANG",
+    "RUBY",
+    "OTHER",
+    "HTTP",
+    "GO",
+    "PHP",
+    "OMS",
+    "RUST",
+    "NODE_JS",
+)
+
+PERM_PRIORITY: Final = 8
+PERM_READ: Final = 4
+PERM_WRITE: Final = 2
+PERM_INHERIT: Final = 1
+
+SYS_FLAG_UNIT: Final = 1
+SYS_FLAG_UNIT_SUB: Final = 2
+
+MASTER_ID: Final = 0
+DEFAULT_HEARTBEAT_TIMEOUT_MS: Final = 120_000
+ORDER_TOPIC_NAMESPACE: Final = "ORDER_TOPIC_CONFIG"
+SYNC_BROKER_MEMBER_PREFIX: Final = "rmq_sys_SYNC_BROKER_MEMBER_"

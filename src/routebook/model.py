@@ -1,0 +1,132 @@
+"""The values that RocketMQ speaks of, as frozen structs; field order is the wire's (alphabetical in Java's spelling)."""
+
+from typing import NamedTuple
+
+import msgspec
+
+
+class DataVersion(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+    """How new a broker's topic table is; equal only if all three parts are."""
+
+    counter: int | None  # Java: an AtomicLong that a sender may null
+    state_version: int
+    timestamp: int
+
+
+class QueueData(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """A topic's queues on one broker."""
+
+    broker_name: str
+    perm: int
+    read_queue_nums: int
+    topic_sys_flag: int
+    write_queue_nums: int
+
+
+class TopicConfig(msgspec.Struct, frozen=True, rename="camel", kw_only=True, gc=False):
+    """A topic as a broker declares it. What the NameServer does not use is not kept."""
+
+    topic_name: str
+    perm: int = 6
+    read_queue_nums: int = 16
+    topic_sys_flag: int = 0
+    write_queue_nums: int = 16
+
+
+class TopicQueueMappingInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+    """Which physical queues of one broker carry a static topic's logical queues."""
+
+    bname: str | None = None
+    curr_id_map: dict[int, int] | None = None
+    dirty: bool
+    epoch: int
+    scope: str | None = None
+    topic: str | None = None
+    total_queues: int
+
+
+class BrokerData(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+    """A broker group: its members by id."""
+
+    broker_addrs: dict[int, str]
+    broker_name: str
+    cluster: str
+    enable_acting_master: bool
+    zone_name: str | None = None
+
+
+class TopicRoute(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+    """Where a topic lives. Java: TopicRouteData."""
+
+    broker_datas: list[BrokerData]
+    filter_server_table: dict[str, list[str]]
+    order_topic_conf: str | None = None
+    queue_datas: list[QueueData]
+    topic_queue_mapping_by_broker: dict[str, TopicQueueMappingInfo] | None = None
+
+
+class ClusterInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """All broker groups, and which cluster has which."""
+
+    broker_addr_table: dict[str, BrokerData]
+    cluster_addr_table: dict[str, list[str]]
+
+
+class TopicList(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+    """A list of names; `broker_addr` only in the answer to 304."""
+
+    broker_addr: str | None = None
+    topic_list: list[str]
+
+
+class BrokerKey(NamedTuple):
+    """What a lease hangs on. Java: BrokerAddrInfo."""
+
+    cluster: str
+    addr: str
+
+
+class RegisterBody(msgspec.Struct, frozen=True, kw_only=True):
+    """What the body of a registration says, whichever of its forms it came in.
+
+    `topics` is None where the sender sent null: Java then stores nothing. `filter_servers` is None where the
+    form has none (before 3.0.11): they stay as they are; an empty tuple removes them.
+    """
+
+    topics: tuple[TopicConfig, ...] | None
+    data_version: DataVersion | None
+    mappings: dict[str, TopicQueueMappingInfo]
+    filter_servers: tuple[str, ...] | None
+
+
+class Registration(msgspec.Struct, frozen=True, kw_only=True):
+    """One REGISTER_BROKER, decoded and checked."""
+
+    cluster: str
+    broker: str
+    addr: str
+    broker_id: int
+    ha_addr: str | None
+    timeout_ms: int | None  # None: the default of 120 s
+    acting_master: bool | None  # None: a broker older than 5.0, which does not send the field
+    zone: str | None
+    body: RegisterBody
+
+    @property
+    def key(self) -> BrokerKey:
+        return BrokerKey(self.cluster, self.addr)
+
+
+class RegisterResult(msgspec.Struct, frozen=True):
+    """What a slave learns by registering: its master's addresses, where there is a living one."""
+
+    ha_addr: str | None = None
+    master_addr: str | None = None
+
+
+class RoutePolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings that change how routes are kept and shown; they can change between two requests."""
+
+    delete_topic_with_broker_registration: bool = False
+    notify_min_broker_id_changed: bool = False
+    support_acting_master: bool = False

@@ -1,0 +1,1 @@
+"""The RocketMQ remoting protocol, sans I/O: bytes in, commands out."""
