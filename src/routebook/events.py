@@ -87,18 +87,27 @@ class QueueChange(msgspec.Struct, frozen=True):
     after: QueueData
 
 
+class TopicCause(StrEnum):
+    """Why queues of a broker changed."""
+
+    REGISTRATION = "registration"  # the broker said so (103)
+    REGISTER_TOPIC = "register_topic"  # one topic was registered by itself (217)
+    ACTING_MASTER = "acting_master"  # its group lost its master: read only
+    REMOVAL = "removal"  # its group left
+
+
 class TopicsChanged(_Event, tag_field="kind", tag="topics_changed"):
-    """Topics of one broker were added, changed or removed, and why (registration, acting_master, removal, 217)."""
+    """Topics of one broker were added, changed or removed, and why."""
 
     broker: str
-    cause: str
+    cause: TopicCause
     added: dict[str, QueueData] = {}
     changed: dict[str, QueueChange] = {}
     removed: tuple[str, ...] = ()
 
 
 class MappingsChanged(_Event, tag_field="kind", tag="mappings_changed"):
-    """Static-topic mappings that a broker announced, or that went with it (`removed` names topics)."""
+    """Static-topic mappings under a broker's name: announced, or gone with it (`removed` names topics)."""
 
     broker: str
     mappings: dict[str, TopicQueueMappingInfo] = {}
@@ -120,7 +129,7 @@ class PermissionRestored(_Event, tag_field="kind", tag="permission_restored"):
 
 
 class TopicDeleted(_Event, tag_field="kind", tag="topic_deleted"):
-    """A topic was deleted on these brokers (216)."""
+    """A topic was deleted on these brokers, queues and static mappings (216)."""
 
     topic: str
     cluster: str | None = None

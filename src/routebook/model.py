@@ -1,4 +1,4 @@
-"""The values that RocketMQ speaks of, as frozen structs; field order is the wire's (alphabetical in Java's spelling)."""
+"""The values that RocketMQ speaks of, as frozen structs, their fields in the wire's order (Java's names, sorted)."""
 
 from typing import NamedTuple
 

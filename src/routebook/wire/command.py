@@ -1,8 +1,17 @@
 """One remoting command: a request or a response, whichever header form it came in."""
 
+from enum import IntEnum
+
 import msgspec
 
 from routebook.codes import FLAG_ONEWAY, FLAG_RESPONSE, VERSION_5_5_0
+
+
+class SerializeType(IntEnum):
+    """The form of a header: the top byte of a frame's second word."""
+
+    JSON = 0
+    ROCKETMQ = 1
 
 
 class Command(msgspec.Struct, gc=False):
@@ -24,3 +33,19 @@ class Command(msgspec.Struct, gc=False):
     @property
     def is_oneway(self) -> bool:
         return bool(self.flag & FLAG_ONEWAY)
+
+    def field(self, name: str) -> str | None:
+        """An extField, or None where there is none."""
+        return self.ext.get(name) if self.ext else None
+
+
+class Reply(msgspec.Struct, frozen=True, gc=False):
+    """What is answered; the opaque and everything constant are added when it is encoded.
+
+    `ext` None leaves extFields out; an empty dict writes `{}`, as Java does for an empty response header.
+    """
+
+    code: int = 0
+    remark: str | None = None
+    ext: dict[str, str] | None = None
+    body: bytes | None = None

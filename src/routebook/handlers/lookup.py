@@ -1,0 +1,89 @@
+"""Where does a topic live? (105)"""
+
+from typing import Final
+
+import msgspec
+
+from routebook.codes import ORDER_TOPIC_NAMESPACE, VERSION_4_9_4
+from routebook.effects import AskProduct
+from routebook.errors import NotReady, TopicNotExist
+from routebook.handlers.nameserver import NameServer
+from routebook.handlers.outcome import Caller, Outcome
+from routebook.model import TopicRoute
+from routebook.routes.zones import filter_route
+from routebook.wire.bodies import encode_route
+from routebook.wire.command import Command, Reply
+
+_NO_ROUTE: Final = (
+    "No topic route info in name server for the topic: {topic}\n"
+    "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+)
+
+
+def get_route_info_by_topic(ns: NameServer, command: Command, _caller: Caller, now_ms: int) -> Outcome:
+    """105. Answered from the cache, unless the caller wants its own zone only."""
+    settings = ns.settings
+    if settings.cluster_test:
+        return _cluster_test_route(ns, command)
+    if settings.need_wait_for_service and now_ms - ns.started_ms < settings.wait_seconds_for_service * 1000:
+        raise NotReady("name server not ready")
+    ext = command.ext or {}
+    topic = ext.get("topic")
+    if topic is None:
+        raise TopicNotExist(_NO_ROUTE.format(topic="null"))
+    standard = command.version >= VERSION_4_9_4 or (ext.get("acceptStandardJsonOnly") or "").lower() == "true"
+    if "__ZONE_MODE" in ext and (zone := _zone(ext)) is not None:
+        body = _zone_body(ns, topic, zone)
+    else:
+        stamp = ns.routes.revision + ns.kv.revision + ns.settings_revision  # each only grows
+        body = ns.cache.hit(topic, standard, stamp) or _cached_body(ns, topic, stamp, standard=standard)
+    if body is None:
+        raise TopicNotExist(_NO_ROUTE.format(topic=topic))
+    return Outcome(Reply(0, None, None, body))
+
+
+def _cached_body(ns: NameServer, topic: str, stamp: int, *, standard: bool) -> bytes | None:
+    base = ns.kv.revision + ns.settings_revision
+    revision = ns.routes.route_revision(topic)
+    body = ns.cache.recheck(topic, standard=standard, stamp=stamp, base=base, revision=revision)
+    if body is None and (route := _route(ns, topic)) is not None:
+        body = encode_route(route, standard=standard)
+        ns.cache.put(topic, body, standard=standard, stamp=stamp, base=base, revision=revision)
+    return body
+
+
+def _zone_body(ns: NameServer, topic: str, zone: str) -> bytes | None:
+    route = _route(ns, topic)
+    # Java: ZoneRouteRPCHook encodes anew in the plain profile, whoever asks
+    return None if route is None else encode_route(filter_route(route, zone), standard=False)
+
+
+def _cluster_test_route(ns: NameServer, command: Command) -> Outcome:
+    """clusterTest: what is not known here is asked of the product environment. Always plain, never gated, as in Java."""
+    topic = command.field("topic")
+    route = None if topic is None else ns.routes.route(topic, ns.settings.policy)
+    if topic is None:
+        raise TopicNotExist(_NO_ROUTE.format(topic="null"))
+    if route is None:
+        return Outcome(None, effects=(AskProduct(topic),))
+    route = msgspec.structs.replace(route, order_topic_conf=ns.kv.get(ORDER_TOPIC_NAMESPACE, topic))
+    return Outcome(Reply(body=encode_route(route, standard=False)))
+
+
+def no_route(topic: str) -> Reply:
+    """The answer for a topic that nobody knows."""
+    return Reply(code=TopicNotExist.code, remark=_NO_ROUTE.format(topic=topic))
+
+
+def _zone(ext: dict[str, str | None]) -> str | None:
+    if (ext.get("__ZONE_MODE") or "").lower() != "true":
+        return None
+    name = ext.get("__ZONE_NAME")
+    return name if name and not name.isspace() else None
+
+
+def _route(ns: NameServer, topic: str) -> TopicRoute | None:
+    route = ns.routes.route(topic, ns.settings.policy)
+    if route is not None and ns.settings.order_message_enable:
+        return msgspec.structs.replace(route, order_topic_conf=ns.kv.get(ORDER_TOPIC_NAMESPACE, topic))
+    return route

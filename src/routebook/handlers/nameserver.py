@@ -1,0 +1,32 @@
+"""All state of one NameServer, and what happens to it without a request: lost connections and the scan."""
+
+from routebook.events import DownReason
+from routebook.handlers.outcome import Outcome
+from routebook.handlers.route_cache import RouteCache
+from routebook.kv import KvStore
+from routebook.routes import RouteTable
+from routebook.settings import Settings
+
+
+class NameServer:
+    """Tables, KV, settings and encoded routes. Requests change it through `dispatch`, one at a time."""
+
+    __slots__ = ("cache", "kv", "routes", "settings", "settings_revision", "started_ms")
+
+    def __init__(self, settings: Settings, *, started_ms: int, kv: KvStore | None = None) -> None:
+        self.settings = settings
+        self.settings_revision = 0
+        self.started_ms = started_ms
+        self.kv = kv if kv is not None else KvStore()
+        self.routes = RouteTable()
+        self.cache = RouteCache(max_bytes=settings.route_cache_bytes)
+
+    def connection_lost(self, connection: int, reason: DownReason) -> Outcome:
+        """A connection is gone, and every broker that registered over it."""
+        change = self.routes.connection_lost(connection, reason=reason, policy=self.settings.policy)
+        return Outcome(None, change.events, change.effects)
+
+    def scan(self, now_ms: int) -> Outcome:
+        """Brokers that were silent for longer than their timeout are gone. Java: scanNotActiveBroker."""
+        change = self.routes.expire(now_ms, policy=self.settings.policy)
+        return Outcome(None, change.events, change.effects)

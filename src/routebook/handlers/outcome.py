@@ -1,0 +1,26 @@
+"""What a request comes to: an answer, what happened, and what is still to be done."""
+
+import msgspec
+
+from routebook.effects import Effect
+from routebook.events import Event
+from routebook.wire.command import Reply
+
+
+class Caller(msgspec.Struct, frozen=True, gc=False):
+    """Who asks: an opaque connection id, and the peer's address for people to read."""
+
+    connection: int
+    address: str
+
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
+    """`reply` None answers nothing yet: an effect (AskProduct) will."""
+
+    reply: Reply | None
+    events: tuple[Event, ...] = ()
+    effects: tuple[Effect, ...] = ()
+
+
+OK = Reply()
+DONE = Outcome(OK)

@@ -1,0 +1,80 @@
+"""Topics: 206, 216, 217, 224, 304, 311, 312, 313."""
+
+from collections.abc import Callable
+
+from routebook.codes import SYS_FLAG_UNIT, SYS_FLAG_UNIT_SUB
+from routebook.errors import Disabled
+from routebook.handlers.names import check_names, required_name
+from routebook.handlers.nameserver import NameServer
+from routebook.handlers.outcome import DONE, OK, Caller, Outcome
+from routebook.model import TopicList
+from routebook.wire.bodies import encode_topic_list
+from routebook.wire.command import Command, Reply
+from routebook.wire.request_bodies import decode_topic_route
+
+
+def get_all_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
+    """206."""
+    if not ns.settings.enable_all_topic_list:
+        raise Disabled("disable")
+    return _listed(ns.routes.topics())
+
+
+def get_topics_by_cluster(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
+    """224. An unknown cluster has no topics."""
+    _check_lists_enabled(ns)
+    return _listed(ns.routes.topics_of_cluster(command.field("cluster") or ""))
+
+
+def get_system_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
+    """304. Names of clusters and brokers, and one broker's address, who is asked for the rest."""
+    return Outcome(Reply(body=encode_topic_list(ns.routes.system_topics())))
+
+
+def get_unit_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
+    """311."""
+    return _flagged(ns, lambda flag: bool(flag & SYS_FLAG_UNIT))
+
+
+def get_has_unit_sub_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
+    """312."""
+    return _flagged(ns, lambda flag: bool(flag & SYS_FLAG_UNIT_SUB))
+
+
+def get_has_unit_sub_ununit_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
+    """313."""
+    return _flagged(ns, lambda flag: bool(flag & SYS_FLAG_UNIT_SUB) and not flag & SYS_FLAG_UNIT)
+
+
+def delete_topic_in_namesrv(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
+    """216. In one cluster, or everywhere."""
+    topic = command.field("topic")
+    if topic is None:
+        return DONE
+    change = ns.routes.delete_topic(topic, cluster=command.field("clusterName") or None)
+    return Outcome(OK, change.events, change.effects)
+
+
+def register_topic_in_namesrv(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
+    """217. One topic, without registering a whole broker."""
+    queues = decode_topic_route(command.body)
+    if not queues:
+        return DONE
+    topic = required_name(command, "topic")
+    check_names([queue.broker_name for queue in queues], "brokerName")
+    change = ns.routes.register_topic(topic, queues)
+    return Outcome(OK, change.events, change.effects)
+
+
+def _flagged(ns: NameServer, predicate: Callable[[int], bool]) -> Outcome:
+    _check_lists_enabled(ns)
+    return _listed(ns.routes.unit_topics(predicate))
+
+
+def _check_lists_enabled(ns: NameServer) -> None:
+    if not ns.settings.enable_topic_list:
+        raise Disabled("disable")
+
+
+def _listed(topics: list[str]) -> Outcome:
+    return Outcome(Reply(body=encode_topic_list(TopicList(topic_list=topics))))

@@ -1,0 +1,208 @@
+"""Java's `java.util.Properties` text: read it as Java does, print it as 319 does, edit it so that Java reads it back.
+
+    logical line  =  natural lines joined by a backslash before the line end; leading blanks of each are dropped
+    comment       =  first character is # or !  (a comment cannot be continued)
+    entry         =  key  [blanks] [= or :] [blanks]  value       \\t \\n \\r \\f \\uXXXX, and \\x for any other x
+
+Bytes are ISO-8859-1 on disk and, in 318, UTF-8 that is read again as ISO-8859-1: every character above 0xff has to be
+written as \\uXXXX or it comes back as several others. Java does it so, and a file must mean the same to both.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+_BLANKS: Final = " \t\f"
+_CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPES: Final = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f", "\\": "\\\\"}
+_NATURAL_LINE: Final = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
+_TRAILING_BACKSLASHES: Final = re.compile(r"\\+\Z")
+_HEX: Final = re.compile(r"[0-9A-Fa-f]{4}")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+class MalformedEscape(ValueError):
+    """A backslash-u that is not followed by four hexadecimal digits."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(f"line {line}: \\u is not followed by four hexadecimal digits")
+        self.line = line
+
+
+class Entry(NamedTuple):
+    """A key and its value, and the line it begins on (from 1)."""
+
+    key: str
+    value: str
+    line: int
+
+
+class _Logical(NamedTuple):
+    """A logical line: its text, and where in the file each of its natural lines begins and the whole ends."""
+
+    text: str
+    line: int
+    pieces: list[tuple[int, int]]  # offset in `text`, offset in the file
+    end: int
+    open: bool  # the file ends inside it, after a backslash
+
+    def offset(self, index: int) -> int:
+        """Where in the file the character at `index` stands."""
+        at, start = next(piece for piece in reversed(self.pieces) if piece[0] <= index)
+        return start + index - at
+
+
+def decode_file(data: bytes) -> str:
+    """A file's bytes as text, for `parse` and `edit`."""
+    return data.decode("iso-8859-1")
+
+
+def encode_file(text: str) -> bytes:
+    """Text that came out of `edit` as bytes."""
+    return text.encode("iso-8859-1")
+
+
+def decode_wire(body: bytes) -> str:
+    """The body of a 318 as text: UTF-8 that is read again as ISO-8859-1. Java: MixAll.string2Properties."""
+    return body.decode("utf-8", "replace").encode("utf-8").decode("iso-8859-1")
+
+
+def parse(text: str) -> list[Entry]:
+    """All entries in the order they stand; where a key is repeated, the last one counts."""
+    return [_entry(logical, *_split(logical.text)) for logical in _logical_lines(text)]
+
+
+def format_entries(entries: Iterable[tuple[str, str]]) -> str:
+    """As 319 prints them: sorted by key, nothing escaped. Java: MixAll.properties2String."""
+    ordered = sorted(entries, key=lambda entry: entry[0].encode("utf-16-be", "surrogatepass"))
+    text = "".join(f"{key}={value}\n" for key, value in ordered)
+    # Java prints half a surrogate pair as a question mark when it encodes
+    return _SURROGATE.sub("?", text)
+
+
+def edit(text: str, changed: Mapping[str, str]) -> str:
+    """The same file with other values: comments, order, layout and foreign keys stay, new keys come at the end."""
+    logical_lines = list(_logical_lines(text))
+    last_place: dict[str, int] = {}
+    splits = [_split(logical.text) for logical in logical_lines]
+    for number, (logical, split) in enumerate(zip(logical_lines, splits, strict=True)):
+        last_place[_entry(logical, *split).key] = number
+
+    parts: list[str] = []
+    done = 0
+    for number in sorted(last_place[key] for key in changed if key in last_place):
+        logical, (key_end, value_start) = logical_lines[number], splits[number]
+        key = _entry(logical, key_end, value_start).key
+        begin = logical.offset(value_start) if value_start < len(logical.text) else logical.offset(key_end)
+        separator = "" if value_start < len(logical.text) else "="
+        parts += [text[done:begin], separator, _escape_value(changed[key])]
+        done = logical.end
+    still_open = bool(logical_lines) and logical_lines[-1].open and done < logical_lines[-1].end
+    parts.append(text[done:])
+
+    edited = "".join(parts)
+    new = {key: value for key, value in changed.items() if key not in last_place}
+    if not new:
+        return edited
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    if still_open:
+        edited += line_end * 2  # an empty line ends what a backslash left open
+    elif edited and not edited.endswith(("\n", "\r")):
+        edited += line_end
+    return edited + "".join(f"{_escape_key(key)}={_escape_value(value)}{line_end}" for key, value in new.items())
+
+
+def _logical_lines(text: str) -> Iterator[_Logical]:
+    """Java: Properties.LineReader."""
+    content, first_line, pieces = "", 0, list[tuple[int, int]]()
+    for number, match in enumerate(_NATURAL_LINE.finditer(text), 1):
+        natural, start, end = match[1], match.start(), match.end(1)
+        at_end = not match[2]
+        stripped = natural.lstrip(_BLANKS)
+        start += len(natural) - len(stripped)
+        if not pieces:
+            if not stripped or stripped[0] in "#!":
+                if at_end:
+                    return
+                continue
+            first_line = number
+        backslashes = _TRAILING_BACKSLASHES.search(stripped)
+        continued = backslashes is not None and len(backslashes[0]) % 2 == 1
+        pieces.append((len(content), start))
+        content += stripped[:-1] if continued else stripped
+        if continued and not at_end:
+            if match.end() < len(text):
+                continue
+            end = match.end()
+        if content or continued:  # Java takes a lone backslash at the end of the file for an empty key
+            yield _Logical(content, first_line, pieces, end, continued)
+        content, pieces = "", []
+        if at_end:
+            return
+
+
+def _split(logical: str) -> tuple[int, int]:
+    """Where the key ends and where the value begins."""
+    key_end, limit = 0, len(logical)
+    while key_end < limit and logical[key_end] not in "=: \t\f":
+        key_end += 2 if logical[key_end] == "\\" else 1
+    key_end = value_start = min(key_end, limit)
+    separated = False
+    while value_start < limit:
+        if logical[value_start] in "=:" and not separated:
+            separated = True
+        elif logical[value_start] not in _BLANKS:
+            break
+        value_start += 1
+    return key_end, value_start
+
+
+def _entry(logical: _Logical, key_end: int, value_start: int) -> Entry:
+    key = _unescape(logical.text[:key_end], logical.line)
+    return Entry(key, _unescape(logical.text[value_start:], logical.line), logical.line)
+
+
+def _unescape(text: str, line: int) -> str:
+    if "\\" not in text:
+        return text
+    parts: list[str] = []
+    at = 0
+    while (found := text.find("\\", at)) >= 0:
+        parts.append(text[at:found])
+        escaped = text[found + 1 : found + 2]
+        at = found + 2
+        if escaped == "u":
+            digits = text[at : at + 4]
+            if not _HEX.fullmatch(digits):
+                raise MalformedEscape(line)
+            parts.append(chr(int(digits, 16)))
+            at += 4
+        else:
+            parts.append(_CONTROLS.get(escaped, escaped))
+    parts.append(text[at:])
+    joined = "".join(parts)
+    # two halves of a surrogate pair are one character
+    return joined.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") if _SURROGATE.search(joined) else joined
+
+
+def _escape_value(value: str) -> str:
+    escaped = _escape(value)
+    return "\\" + escaped if escaped[:1] in {" ", "=", ":"} else escaped
+
+
+def _escape_key(key: str) -> str:
+    escaped = re.sub("[ =:]", r"\\\g<0>", _escape(key))
+    return "\\" + escaped if escaped[:1] in {"#", "!"} else escaped
+
+
+def _escape(text: str) -> str:
+    parts: list[str] = []
+    for char in text:
+        if char in _ESCAPES:
+            parts.append(_ESCAPES[char])
+        elif " " <= char <= "~":
+            parts.append(char)
+        else:
+            units = char.encode("utf-16-be", "surrogatepass")
+            parts += [f"\\u{int.from_bytes(units[i : i + 2], 'big'):04X}" for i in range(0, len(units), 2)]
+    return "".join(parts)

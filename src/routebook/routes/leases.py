@@ -1,0 +1,50 @@
+"""Who is alive, how new what we know of it is, and the cheap way to stay alive: the same registration again."""
+
+from routebook.model import BrokerKey, DataVersion, RegisterResult
+from routebook.routes.state import Tables
+
+
+def renew(
+    tables: Tables, key: BrokerKey, *, fingerprint: bytes, connection: int, now_ms: int
+) -> RegisterResult | None:
+    """Refresh the lease, if registering with this fingerprint again would change nothing; else None, and do register.
+
+    The fingerprint stands for all that decides what a registration does: header, body and the policy in force.
+    """
+    lease = tables.lease_table.get(key)
+    if lease is None or lease.renewal is None or lease.renewal.fingerprint != fingerprint:
+        return None
+    renewal = lease.renewal
+    seat = lease.seats.get(renewal.broker)
+    if seat is None or tables.group_table[renewal.broker].touched != renewal.touched:
+        return None
+    if seat.connection != connection:
+        tables.seat(key, broker=renewal.broker, broker_id=seat.broker_id, connection=connection)
+    lease.last_update_ms = now_ms
+    return renewal.result
+
+
+def heartbeat(tables: Tables, key: BrokerKey, now_ms: int) -> bool:
+    """904, and 322 on the way: the broker is alive. False if nobody knows it."""
+    lease = tables.lease_table.get(key)
+    if lease is None:
+        return False
+    lease.last_update_ms = now_ms
+    return True
+
+
+def has_lease(tables: Tables, key: BrokerKey) -> bool:
+    """Whether a broker is registered under this key."""
+    return key in tables.lease_table
+
+
+def data_version(tables: Tables, key: BrokerKey) -> DataVersion | None:
+    """What the broker said last; None if it is unknown, or said null (`has_lease` tells which)."""
+    lease = tables.lease_table.get(key)
+    return None if lease is None else lease.data_version
+
+
+def is_changed(tables: Tables, key: BrokerKey, version: DataVersion | None) -> bool:
+    """Whether a broker with this version has something new to say. Java: isBrokerTopicConfigChanged."""
+    stored = data_version(tables, key)
+    return stored is None or stored != version

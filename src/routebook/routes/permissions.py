@@ -1,0 +1,40 @@
+"""The operator's switch for writes to a broker: 205 takes them away, 327 gives them back."""
+
+from routebook.codes import PERM_READ, PERM_WRITE
+from routebook.effects import Change
+from routebook.events import PermissionRestored, PermissionWiped
+from routebook.model import QueueData
+from routebook.routes.state import Tables
+
+
+def wipe_write(tables: Tables, broker: str) -> tuple[int, Change]:
+    """Clear the write bit of all topics of a broker; how many it has, changed or not. Undone by its next new version."""
+    count, changed = set_permissions(tables, broker, keep=~PERM_WRITE, add=0)
+    return count, tables.settle([PermissionWiped(broker=broker, topics=count)] if changed else [])
+
+
+def restore_write(tables: Tables, broker: str) -> tuple[int, Change]:
+    """Make all topics of a broker readable and writable; how many it has, changed or not."""
+    # Java: perm becomes exactly 6, so the inherit bit of TBW102 is lost (quirk B9)
+    count, changed = set_permissions(tables, broker, keep=0, add=PERM_READ | PERM_WRITE)
+    return count, tables.settle([PermissionRestored(broker=broker, topics=count)] if changed else [])
+
+
+def set_permissions(tables: Tables, broker: str, *, keep: int, add: int) -> tuple[int, bool]:
+    """perm := perm & keep | add for all topics of a broker; how many it has, and whether any changed."""
+    count, changed = 0, False
+    for topic, entry in tables.topic_table.items():
+        queue = entry.queues.get(broker)
+        if queue is None:
+            continue
+        count += 1
+        perm = queue.perm & keep | add
+        if perm != queue.perm:
+            tables.put_queue(topic, _with_perm(tables, queue, perm))
+            changed = True
+    return count, changed
+
+
+def _with_perm(tables: Tables, queue: QueueData, perm: int) -> QueueData:
+    group = tables.group_table[queue.broker_name]
+    return group.queue((perm, queue.read_queue_nums, queue.write_queue_nums, queue.topic_sys_flag))

@@ -1,0 +1,62 @@
+"""Single topics: registered by themselves (217), deleted (216)."""
+
+from collections.abc import Sequence
+
+from routebook.effects import Change
+from routebook.events import RouteEvent, TopicCause, TopicDeleted
+from routebook.model import QueueData
+from routebook.routes.differences import QueueDifferences
+from routebook.routes.state import Tables
+
+
+def register_topic(tables: Tables, topic: str, queue_datas: Sequence[QueueData]) -> Change:
+    """Set the topic's queues on the brokers named, up to the first that nobody knows.
+
+    Java: for a new topic nothing is stored then; for a topic that exists, what came before the bad entry is.
+    """
+    known = list(queue_datas)
+    for position, queue in enumerate(queue_datas):
+        if queue.broker_name not in tables.group_table:
+            known = known[:position] if topic in tables.topic_table else []
+            break
+    by_broker: dict[str, QueueDifferences] = {}
+    for queue in known:
+        group = tables.group_table[queue.broker_name]
+        differences = by_broker.setdefault(group.name, QueueDifferences(tables, group.name))
+        shape = (queue.perm, queue.read_queue_nums, queue.write_queue_nums, queue.topic_sys_flag)
+        differences.put(topic, group.queue(shape))
+    events: list[RouteEvent] = []
+    for differences in by_broker.values():
+        events += differences.events(TopicCause.REGISTER_TOPIC)
+    return tables.settle(events)
+
+
+def delete_topic(tables: Tables, topic: str, *, cluster: str | None) -> Change:
+    """Forget a topic on the brokers of one cluster, or everywhere; with it go its static mappings (Java keeps them, B5).
+
+    A broker that still has the topic brings it back with its next registration.
+    """
+    brokers = brokers_with(tables, topic)
+    if cluster is not None:
+        names = tables.cluster_table.get(cluster, {})
+        brokers = [name for name in brokers if name in names]
+    if not brokers:
+        return Change()
+    forget(tables, topic, brokers)
+    return tables.settle([TopicDeleted(topic=topic, cluster=cluster, brokers=tuple(brokers))])
+
+
+def brokers_with(tables: Tables, topic: str) -> list[str]:
+    """The brokers that have queues of the topic, or a mapping under their name."""
+    entry = tables.topic_table.get(topic)
+    names = dict.fromkeys(entry.queues if entry is not None else ())
+    return list(names | dict.fromkeys(tables.mapping_table.get(topic, ())))
+
+
+def forget(tables: Tables, topic: str, brokers: Sequence[str]) -> None:
+    """Remove queues and mappings of a topic on these brokers."""
+    for broker in brokers:
+        entry = tables.topic_table.get(topic)
+        if entry is not None and broker in entry.queues:
+            tables.drop_queue(topic, broker)
+        tables.drop_mapping(topic, broker)

@@ -1,0 +1,33 @@
+"""A route for a client that wants its own zone only. Java: ZoneRouteRPCHook."""
+
+import msgspec
+
+from routebook.codes import MASTER_ID
+from routebook.model import BrokerData, TopicRoute
+
+
+def filter_route(route: TopicRoute, zone: str) -> TopicRoute:
+    """The route without brokers of other zones; a group without master stays, for there is no zone to prefer then."""
+    kept = [data for data in route.broker_datas if MASTER_ID not in data.broker_addrs or _same(data.zone_name, zone)]
+    dropped = [data for data in route.broker_datas if data not in kept]
+    names = {data.broker_name for data in dropped}
+    return msgspec.structs.replace(
+        route,
+        broker_datas=kept,
+        queue_datas=[queue for queue in route.queue_datas if queue.broker_name not in names],
+        filter_server_table=_without(route.filter_server_table, dropped),
+    )
+
+
+def _without(filter_servers: dict[str, list[str]], dropped: list[BrokerData]) -> dict[str, list[str]]:
+    addrs = {addr for data in dropped for addr in data.broker_addrs.values()}
+    return {addr: servers for addr, servers in filter_servers.items() if addr not in addrs}
+
+
+def _same(name: str | None, zone: str) -> bool:
+    """Java: equalsIgnoreCase, letter by letter, so that ß is not SS."""
+    return (
+        name is not None
+        and len(name) == len(zone)
+        and all(a == b or a.upper() == b.upper() or a.lower() == b.lower() for a, b in zip(name, zone, strict=True))
+    )

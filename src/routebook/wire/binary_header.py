@@ -1,0 +1,97 @@
+"""The ROCKETMQ header: fixed fields, then two length-prefixed parts, all big-endian.
+
+    code int16 | language int8 | version int16 | opaque int32 | flag int32
+    remark      int32 length, UTF-8
+    ext fields  int32 total length, then until it is used up:
+                key int16 length, UTF-8 | value int32 length, UTF-8
+
+A length of 0 means null. Java reads from the whole frame, not from a slice as long as the header: where the lengths
+inside disagree with the header length, the body starts where reading stopped. That is kept.
+"""
+
+from struct import Struct, error
+
+from routebook.codes import LANGUAGES, VERSION_5_5_0
+from routebook.errors import ProtocolError
+from routebook.wire.command import Command
+
+_FIXED = Struct(">hbhiii")
+_INT16 = Struct(">h")
+_INT32 = Struct(">i")
+_LANGUAGE_CODES = {name: number for number, name in enumerate(LANGUAGES)}
+
+
+def decode_binary_header(frame: bytes, header_length: int) -> tuple[Command, int]:
+    """Read the header at offset 4 of `frame` (which begins with the header word); also say where reading stopped."""
+    try:
+        code, language, version, opaque, flag, remark_length = _FIXED.unpack_from(frame, 4)
+        remark, at = _text(frame, 4 + _FIXED.size, remark_length, limit=header_length)
+        (ext_length,) = _INT32.unpack_from(frame, at)
+        at += 4
+        ext: dict[str, str | None] | None = None
+        if ext_length > 0:
+            if ext_length > header_length:
+                raise ProtocolError(f"ext fields of {ext_length} bytes in a header of {header_length}")
+            ext, at = _map(frame, at, ext_length)
+    except error as cut:
+        raise ProtocolError(f"binary header is cut short: {cut}") from None
+    command = Command(
+        code=code,
+        opaque=opaque,
+        flag=flag,
+        version=version,
+        language=LANGUAGES[language] if 0 <= language < len(LANGUAGES) else None,
+        remark=remark,
+        ext=ext,
+    )
+    return command, at
+
+
+def encode_binary_header(command: Command) -> bytes:
+    """The header alone, without the frame's two words."""
+    remark = _bytes(command.remark or "")
+    entries = bytearray()
+    for key, value in (command.ext or {}).items():
+        if value is not None:  # Java: entries with a null are left out
+            name, text = _bytes(key), _bytes(value)
+            entries += _INT16.pack(len(name)) + name + _INT32.pack(len(text)) + text
+    fixed = _FIXED.pack(
+        (command.code + 0x8000) % 0x10000 - 0x8000,  # Java: codes beyond int16 are cut
+        _LANGUAGE_CODES.get(command.language or "JAVA", 0),
+        command.version,
+        command.opaque,
+        command.flag,
+        len(remark),
+    )
+    return fixed + remark + _INT32.pack(len(entries)) + entries
+
+
+def encode_binary_success(opaque: int) -> bytes:
+    """The header of the commonest answer: code 0 and nothing else."""
+    return _FIXED.pack(0, 0, VERSION_5_5_0, opaque, 1, 0) + b"\0\0\0\0"
+
+
+def _map(frame: bytes, at: int, length: int) -> tuple[dict[str, str | None], int]:
+    fields: dict[str, str | None] = {}
+    end = at + length
+    while at < end:
+        (key_length,) = _INT16.unpack_from(frame, at)
+        key, at = _text(frame, at + 2, key_length, limit=length)
+        (value_length,) = _INT32.unpack_from(frame, at)
+        value, at = _text(frame, at + 4, value_length, limit=length)
+        if key is not None:  # Java keeps a null key that nobody can ask for
+            fields[key] = value
+    return fields, at
+
+
+def _text(frame: bytes, at: int, length: int, *, limit: int) -> tuple[str | None, int]:
+    if length == 0:
+        return None, at
+    end = at + length
+    if length < 0 or length > limit or end > len(frame):
+        raise ProtocolError(f"text of {length} bytes where at most {min(limit, len(frame) - at)} fit")
+    return frame[at:end].decode("utf-8", "replace"), end
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,187 @@
+"""Numbers and texts as fastjson2 2.0.59 turns them into each other: coercions, escapes, nested values as JSON text."""
+
+import re
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+Number: TypeAlias = int | float | Decimal
+Value: TypeAlias = "None | bool | str | Number | list[Value] | dict[Value, Value]"
+
+_MAX_EXPONENT: Final = 2047
+_MAX_DIGITS: Final = 4000  # Java takes any number; Python's int() stops at 4300 digits
+_NUMBER: Final = re.compile(rb"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([eE])([+-]?)([0-9]*))?")
+_WORDS: Final = {b"null": None, b"true": True, b"false": False}
+_ESCAPE: Final = re.compile(r"\\(?:u(.{4})|x(..)|(.))", re.DOTALL)
+_HEX4: Final = re.compile(r"[0-9a-fA-F]{4}")
+_SHORT_ESCAPES: Final = (
+    {str(n): chr(n) for n in range(8)}
+    | {"b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "F": "\f", "r": "\r"}
+    | {ch: ch for ch in "\"'/.\\#&[]@()_,~ "}
+)
+_PAIR: Final = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
+_LONE: Final = re.compile("[\ud800-\udfff]")
+_TO_ESCAPE: Final = re.compile(r'["\\\x00-\x1f]')
+_ESCAPED: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+
+
+def parse_number(data: bytes, pos: int) -> tuple[None | bool | Number, int]:
+    """A number, null, true or false at `pos`, and where it ends. Java: an int, a BigDecimal, or with exponent a double."""
+    match = _NUMBER.match(data, pos)
+    if match is None or match.end() == pos:
+        for word, value in _WORDS.items():
+            if data.startswith(word, pos):
+                return value, pos + len(word)
+        raise ValueError("a number is expected")
+    sign, whole, fraction, e, exponent_sign, exponent = match.groups()
+    if not (whole or fraction or exponent):
+        raise ValueError("a number is expected")
+    if len(whole) + len(fraction or b"") > _MAX_DIGITS:
+        raise ValueError("a number has too many digits")
+    text = (sign + (whole or b"0")).decode()
+    if fraction is None and e is None:
+        return int(text), match.end()
+    text += "." + (fraction or b"").decode() if fraction else ""
+    power = int(exponent[:9]) if exponent else 0
+    if power > _MAX_EXPONENT:
+        raise ValueError("a number has too large an exponent")
+    if power == 0:
+        return Decimal(text) + 0 if Decimal(text) == 0 else Decimal(text), match.end()
+    return float(f"{text}e{(exponent_sign or b'').decode()}{power}"), match.end()
+
+
+def to_int32(value: Value) -> int:
+    """Java: JSONReader.getInt32Value."""
+    if isinstance(value, str):
+        return _int_of_text(value, bits=32)
+    if type(value) is int and not -(1 << 31) <= value < 1 << 31:
+        raise ValueError("a number is beyond 32 bits")
+    if isinstance(value, list):
+        return _int_of_list(value)
+    if isinstance(value, dict):
+        inner = value.get("val")
+        return _narrow(inner, bits=32) if _is_number(inner) else 0
+    return _narrow(value, bits=32)
+
+
+def to_int64(value: Value) -> int:
+    """Java: JSONReader.getInt64Value; a list or an object is cut to 32 bits there, too."""
+    if isinstance(value, str):
+        return _int_of_text(value, bits=64)
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError("a number is beyond 64 bits")
+    if isinstance(value, list):
+        return _int_of_list(value)
+    if isinstance(value, dict):
+        inner = value.get("val")
+        if not _is_number(inner):
+            raise ValueError("a number is expected, not an object")
+        return _narrow(inner, bits=32)
+    return _narrow(value, bits=64)
+
+
+def number_text(value: Number | bool) -> str:
+    """Java: Number.toString()."""
+    if isinstance(value, float):
+        return _double_text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def as_text(value: Value) -> str:
+    """A nested value as the JSON text that fastjson2 writes: compact, null members left out."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return '"' + _TO_ESCAPE.sub(_escape, value) + '"'
+    if isinstance(value, list):
+        return "[" + ",".join(as_text(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{as_text(k)}:{as_text(v)}" for k, v in value.items() if v is not None) + "}"
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return "null"
+    return number_text(value)
+
+
+def unescape(text: str) -> str:
+    """What a text with backslashes says; half a surrogate pair becomes a question mark."""
+    text = _ESCAPE.sub(_unescaped, text)
+    if _LONE.search(text):
+        text = _LONE.sub("?", _PAIR.sub(_joined, text))
+    return text
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    wide, narrow, short = match.groups()
+    if short is not None:
+        if short not in _SHORT_ESCAPES:
+            raise ValueError(f"unknown escape \\{short}")
+        return _SHORT_ESCAPES[short]
+    digits = wide or "00" + narrow
+    if not _HEX4.fullmatch(digits):
+        raise ValueError(f"an escape needs hexadecimal digits, not {digits!r}")
+    return chr(int(digits, 16))
+
+
+def _joined(match: re.Match[str]) -> str:
+    return chr(0x10000 + ((ord(match[1]) - 0xD800) << 10) + ord(match[2]) - 0xDC00)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return _ESCAPED.get(match[0]) or f"\\u{ord(match[0]):04x}"
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _narrow(value: Value, *, bits: int) -> int:
+    """Java: Number.intValue() or longValue(): doubles saturate, everything else keeps its low bits."""
+    half = 1 << (bits - 1)
+    if value is None:
+        return 0
+    if isinstance(value, float):
+        if value != value:
+            return 0
+        return -half if value <= -half else half - 1 if value >= half - 1 else int(value)
+    if isinstance(value, int | Decimal):
+        return (int(value) + half) % (1 << bits) - half
+    raise ValueError("a number is expected")
+
+
+def _int_of_text(text: str, *, bits: int) -> int:
+    # Java: a text whose last comma stands before three digits is read in the manner of 1,000. A text of three
+    # characters passes for one, too, and then only needs to begin with a digit.
+    if text.rfind(",") == len(text) - 4 and "." not in text and (match := re.match(r"-?[0-9][0-9,]*", text)):
+        return _narrow(int(match[0].replace(",", "")), bits=bits)
+    return _strict_int(text, bits=bits)
+
+
+def _int_of_list(items: list[Value]) -> int:
+    if len(items) == 1:
+        item = items[0]
+        if isinstance(item, str):
+            return _strict_int(item, bits=32)
+        if _is_number(item):
+            return _narrow(item, bits=32)
+    raise ValueError("a number is expected, not a list")
+
+
+def _strict_int(text: str, *, bits: int) -> int:
+    if re.fullmatch(r"[+-]?[0-9]{1,40}", text, re.ASCII):
+        value = int(text)
+        if -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+            return value
+    raise ValueError("a number is expected, not other text")
+
+
+def _double_text(value: float) -> str:
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        text = repr(value)
+        return text if "e" not in text else format(Decimal(text), "f")
+    digits, _, power = f"{Decimal(repr(value)).normalize():E}".partition("E")
+    return f"{digits}{'' if '.' in digits else '.0'}E{int(power)}"

@@ -1,0 +1,218 @@
+"""Real RocketMQ 5.5.0 programs for tests: fetched once by Maven, started on free ports, stopped whatever happens."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import queue
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+VERSION: Final = "5.5.0"
+PROJECT: Final = Path(__file__).parents[1] / "java"  # pom.xml and the quiet logback file
+
+NAMESERVER_FLAGS: Final = ("-Xms64m", "-Xmx128m")
+BROKER_FLAGS: Final = ("-Xms128m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m")
+COMMON_FLAGS: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+START_TIMEOUT_S: Final = 90.0  # 6 s on an idle machine; a busy one with several JVMs takes its time
+STOP_TIMEOUT_S: Final = 25.0  # a broker takes 10 s to stop in order
+
+
+class JavaError(RuntimeError):
+    """A Java program could not be fetched or did not start; the text says which, and shows its output."""
+
+
+def cache_folder() -> Path:
+    """Where the jars are kept, outside the tree."""
+    chosen = os.environ.get("ROUTEBOOK_TEST_CACHE")
+    root = Path(chosen) if chosen else Path.home() / ".cache" / "routebook"
+    return root / "java" / VERSION
+
+
+def jars_present() -> bool:
+    """Whether everything is fetched already, so that Maven is not needed."""
+    stamp = cache_folder() / "complete"
+    return stamp.is_file() and stamp.read_text() == _pom_digest()
+
+
+def fetch_jars() -> Path:
+    """The folder with all jars; fetches them if need be. Two processes may call it at once: one fetches, one waits."""
+    folder = cache_folder()
+    if jars_present():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f"{VERSION}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if jars_present():
+            return folder
+        part = folder.with_name(f"{VERSION}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        # fmt: off
+        command = ["mvn", "--quiet", "--batch-mode", "--file", str(PROJECT / "pom.xml"),
+                   "dependency:copy-dependencies", f"-DoutputDirectory={part}"]
+        # fmt: on
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise JavaError(f"Maven could not fetch RocketMQ {VERSION}:\n{(done.stdout + done.stderr)[-4000:]}")
+        (part / "complete").write_text(_pom_digest())
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
+    return folder
+
+
+def _pom_digest() -> str:
+    return hashlib.sha256((PROJECT / "pom.xml").read_bytes()).hexdigest()
+
+
+class JavaProcess:
+    """One running Java program. As a context manager it is stopped at the end; its output is in `log`."""
+
+    def __init__(self, main: str, *, home: Path, properties: Mapping[str, object], flags: tuple[str, ...]) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        settings = home / "settings.properties"
+        settings.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        self.home = home
+        self.main = main
+        self.log = home / "output.log"
+        # fmt: off
+        command = ["java", *COMMON_FLAGS, *flags, f"-Duser.home={home}",
+                   "-cp", f"{PROJECT}{os.pathsep}{fetch_jars()}/*", main, "-c", str(settings)]
+        # fmt: on
+        environment = {**os.environ, "ROCKETMQ_HOME": str(home)}
+        environment.pop("NAMESRV_ADDR", None)
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment,
+            cwd=home,
+        )
+        # Should the test process die without a word, its end of this pipe closes and the JVM is ended all the same.
+        self._watchdog = subprocess.Popen(
+            ["/bin/sh", "-c", f"cat >/dev/null; kill -9 {self.process.pid} 2>/dev/null"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read_output, daemon=True)
+        self._reader.start()
+
+    def _read_output(self) -> None:
+        assert self.process.stdout is not None
+        with self.log.open("w") as log:
+            for line in self.process.stdout:
+                log.write(line)
+                log.flush()
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def wait_for_line(self, wanted: str) -> str:
+        """The first line of output that holds `wanted`."""
+        deadline = time.monotonic() + START_TIMEOUT_S
+        with contextlib.suppress(queue.Empty):
+            while (line := self._lines.get(timeout=max(0.0, deadline - time.monotonic()))) is not None:
+                if wanted in line:
+                    return line
+        state = "ended" if self.process.poll() is not None else f"said nothing of the kind in {START_TIMEOUT_S:.0f} s"
+        raise JavaError(f"{self.main} {state}; wanted {wanted!r}. Output:\n{self.output()}")
+
+    def output(self) -> str:
+        """What it printed so far (the end of it)."""
+        return self.log.read_text(errors="replace")[-6000:] if self.log.exists() else ""
+
+    def terminate(self) -> None:
+        """SIGTERM, and wait for it to end in order."""
+        self.process.terminate()
+        self.process.wait(STOP_TIMEOUT_S)
+
+    def stop(self) -> None:
+        """End it, by force if it does not go."""
+        try:
+            if self.process.poll() is None:
+                self.process.kill()
+            self.process.wait(STOP_TIMEOUT_S)
+        finally:
+            self._watchdog.kill()
+            self._watchdog.wait()
+            if self._watchdog.stdin is not None:
+                self._watchdog.stdin.close()
+            self._reader.join(STOP_TIMEOUT_S)
+            if self.process.stdout is not None:
+                self.process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        if error is not None:
+            error.add_note(f"{self.main} printed (the whole of it is in {self.log}):\n{self.output()[-2000:]}")
+
+
+@contextlib.contextmanager
+def java_nameserver(home: Path, **properties: object) -> Iterator[tuple[str, int]]:
+    """A Java NameServer on a free port of 127.0.0.1, with an empty home. Gives its address."""
+    settings = {"bindAddress": "127.0.0.1", "listenPort": 0, **properties}
+    main = "org.apache.rocketmq.namesrv.NamesrvStartup"
+    with JavaProcess(main, home=home, properties=settings, flags=NAMESERVER_FLAGS) as process:
+        line = process.wait_for_line("The Name Server boot success")
+        yield "127.0.0.1", int(line.rpartition(":")[2])
+
+
+@contextlib.contextmanager
+def java_broker(home: Path, *, nameserver: tuple[str, int], **properties: object) -> Iterator[JavaProcess]:
+    """A Java broker of a small store on free ports of 127.0.0.1, registered or not (ask the NameServer)."""
+    port = _free_broker_port()
+    settings = {
+        "brokerClusterName": "C1",
+        "brokerName": "b-a",
+        "brokerId": 0,
+        "listenPort": port,
+        "namesrvAddr": f"{nameserver[0]}:{nameserver[1]}",
+        "bindAddress": "127.0.0.1",
+        "brokerIP1": "127.0.0.1",
+        "brokerIP2": "127.0.0.1",
+        "storePathRootDir": home / "store",
+        "storePathCommitLog": home / "store" / "commitlog",
+        "mappedFileSizeCommitLog": 4_194_304,
+        "mappedFileSizeConsumeQueue": 60_000,
+        "mappedFileSizeTimerLog": 1_048_576,
+        "maxHashSlotNum": 1000,
+        "maxIndexNum": 4000,
+        "diskMaxUsedSpaceRatio": 95,
+        "registerNameServerPeriod": 10_000,
+        **properties,
+    }
+    main = "org.apache.rocketmq.broker.BrokerStartup"
+    with JavaProcess(main, home=home, properties=settings, flags=BROKER_FLAGS) as process:
+        process.wait_for_line("boot success")
+        yield process
+
+
+def _free_broker_port() -> int:
+    """A port P such that P-2 (VIP channel), P and P+1 (replication) are all free just now."""
+    while True:
+        with contextlib.ExitStack() as held:
+            first = held.enter_context(socket.socket())
+            first.bind(("127.0.0.1", 0))
+            port = int(first.getsockname()[1])
+            if not 1026 < port < 65_535:
+                continue
+            try:
+                for other in (port - 2, port + 1):
+                    held.enter_context(socket.socket()).bind(("127.0.0.1", other))
+            except OSError:
+                continue
+            return port

@@ -1,0 +1,57 @@
+"""Tests against Java need tools that may be missing: then they say so, in the closing summary too, and fail under CI.
+
+The functions named `pytest_…` are hooks; tests/conftest.py takes them in.
+"""
+
+import os
+import shutil
+from typing import Final
+
+import pytest
+from tests.support.java import jars_present
+
+HOW_TO_GET: Final = {
+    "java": "a JDK 17 or newer: `apt install openjdk-17-jdk`, `brew install openjdk@17`, or https://adoptium.net",
+    "mvn": "Maven 3.6 or newer: `apt install maven`, `brew install maven`, or https://maven.apache.org",
+}
+NEEDS: Final = "needs "  # how the reason of such a skip begins
+
+
+def missing_tools() -> list[str]:
+    """What tests marked `java` need and this machine lacks. Maven only fetches: with all jars there, it is not needed."""
+    wanted = ["java"] if jars_present() else ["java", "mvn"]
+    return [tool for tool in wanted if shutil.which(tool) is None]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a `java` test that cannot run here; under CI=true that is a failure."""
+    if item.get_closest_marker("java") is None:
+        return
+    missing = missing_tools()
+    if not missing:
+        return
+    reason = f"{NEEDS}{' and '.join(missing)}, not found on the PATH"
+    if os.environ.get("CI", "").lower() == "true":
+        how = "; ".join(HOW_TO_GET[tool] for tool in missing)
+        pytest.fail(f"{reason} (CI=true: a missing tool is a failure). Get {how}", pytrace=False)
+    pytest.skip(reason)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name what was not run for want of a tool, and how to get it."""
+    untested: dict[str, list[str]] = {}
+    for report in terminalreporter.getreports("skipped"):
+        if isinstance(report.longrepr, tuple):
+            reason = str(report.longrepr[2]).removeprefix("Skipped: ")
+            if reason.startswith(NEEDS):
+                untested.setdefault(reason, []).append(report.nodeid)
+    if not untested:
+        return
+    terminalreporter.section("not run: a tool is missing", yellow=True)
+    for reason, nodes in untested.items():
+        terminalreporter.line(f"{len(nodes)} tests: {reason}")
+        for node in nodes:
+            terminalreporter.line(f"  {node}")
+    for tool, how in HOW_TO_GET.items():
+        if any(tool in reason for reason in untested):
+            terminalreporter.line(f"{tool}: {how}")
