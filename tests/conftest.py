@@ -1,15 +1,31 @@
 """What all tests share: options, and hooks that make a missing tool loud."""
 
+import random
+
 import pytest
 from tests.support.missing_tools import pytest_runtest_setup, pytest_terminal_summary
 
-__all__ = ["pytest_addoption", "pytest_runtest_setup", "pytest_terminal_summary"]
+__all__ = [
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_report_header",
+    "pytest_runtest_setup",
+    "pytest_terminal_summary",
+]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The differential test's own options."""
     group = parser.getgroup("differential", "Routebook beside the Java NameServer")
-    group.addoption(
-        "--differential-seed", type=int, default=None, help="repeat the run with this seed (default: random)"
-    )
+    group.addoption("--differential-seed", type=int, help="repeat the run with this seed (default: a random one)")
     group.addoption("--differential-ops", type=int, default=3000, help="how many random operations (default: 3000)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw the seed here, so that the head of the report shows it and all worker processes have the same."""
+    if config.option.differential_seed is None:
+        config.option.differential_seed = random.SystemRandom().randrange(1 << 32)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"differential: --differential-seed={config.option.differential_seed}"

@@ -6,10 +6,23 @@ RoutebookError
 │   ├── BadRequest       1   a field, name or body that cannot be used
 │   ├── NotReady         1   too early: the readiness gate is shut
 │   ├── Disabled         1   switched off by a setting
+│   ├── Busy             2   more requests than the server can take just now
 │   ├── Unsupported      3   a request code nobody handles
 │   ├── Denied           16  not over the wire, or not by this peer
 │   ├── TopicNotExist    17  no route
-│   └── NotFound         22  no such key or namespace
+│   ├── NotFound         22  no such key or namespace
+│   └── GoingAway        1500 the server is shutting down
+├── ConnectionFailed     a client had no answer; says from whom, and why
+│   ├── Unreachable      nobody listens there, or the connection was closed
+│   ├── TimedOut         nothing came in time
+│   ├── NotANameServer   what came is something else: HTTP, TLS, garbage
+│   └── Untrusted        its certificate, or ours, is not accepted
+├── UsageError           what the caller gave cannot be used: addresses, credentials, TLS files
+├── MalformedRoute       a route that no client can use (an order configuration that does not parse)
+├── JournalError         a journal that cannot be read, or belongs to somebody else
+│   ├── JournalForeign   a journal of another NameServer
+│   ├── JournalVersion   a line of a format that this release does not read
+│   └── JournalDegraded  a record that was to be on disk is not: full, failing, read-only
 └── StartError           the server does not start: what is wrong, where, what to do
     ├── SettingsError    a settings file, variable or option
     ├── HomeError        the home folder: unreadable, locked, foreign
@@ -17,8 +30,6 @@ RoutebookError
     ├── ListenError      the port cannot be had
     └── TlsError         a certificate, key or trust file
 """
-
-from typing import ClassVar
 
 from routebook.codes import ResponseCode
 
@@ -35,14 +46,19 @@ class RequestError(RoutebookError):
     """A request that is answered with `code` and a remark that says what is wrong.
 
     `with_header` is true where Java's answer carries an empty response header (`extFields: {}`).
+    A client sets `address` to the server that answered, and `code` where the answer has one that no class has.
     """
 
-    code: ClassVar[ResponseCode] = ResponseCode.SYSTEM_ERROR
+    code: int = ResponseCode.SYSTEM_ERROR
+    address: str | None = None
 
     def __init__(self, remark: str | None, *, with_header: bool = False) -> None:
         super().__init__(remark)
         self.remark = remark
         self.with_header = with_header
+
+    def __str__(self) -> str:
+        return (self.remark or "").strip() or f"response code {int(self.code)}"
 
 
 class BadRequest(RequestError):
@@ -55,6 +71,12 @@ class NotReady(RequestError):
 
 class Disabled(RequestError):
     """Switched off by a setting."""
+
+
+class Busy(RequestError):
+    """More requests than the server can take just now."""
+
+    code = ResponseCode.SYSTEM_BUSY
 
 
 class Unsupported(RequestError):
@@ -79,6 +101,64 @@ class NotFound(RequestError):
     """No such key or namespace."""
 
     code = ResponseCode.QUERY_NOT_FOUND
+
+
+class GoingAway(RequestError):
+    """The server is shutting down and wants to be left."""
+
+    code = ResponseCode.GO_AWAY
+
+
+class ConnectionFailed(RoutebookError):
+    """No answer was had from `address`; `why` is a clause that says what happened there."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(address, why)
+        self.address = address
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"{self.address}: {self.why}"
+
+
+class Unreachable(ConnectionFailed):
+    """Nobody listens there, the name is unknown, or the connection was closed."""
+
+
+class TimedOut(ConnectionFailed):
+    """Nothing came in time."""
+
+
+class NotANameServer(ConnectionFailed):
+    """Something else listens there."""
+
+
+class Untrusted(ConnectionFailed):
+    """TLS was spoken, and one side does not accept the other's certificate."""
+
+
+class UsageError(RoutebookError):
+    """What the caller gave cannot be used; the message says why."""
+
+
+class MalformedRoute(RoutebookError):
+    """A route that no client can use."""
+
+
+class JournalError(RoutebookError):
+    """A journal, or a line of it, that cannot be used; the message says why."""
+
+
+class JournalForeign(JournalError):
+    """A journal of another NameServer."""
+
+
+class JournalVersion(JournalError):
+    """A line of a format version that this release does not read."""
+
+
+class JournalDegraded(JournalError):
+    """A record is not on disk because the disk does not take it; the message says why."""
 
 
 class StartError(RoutebookError):

@@ -1,4 +1,4 @@
-"""What happened: everything the tables learn is one of these, in order. Pure values; the lake imports this module alone.
+"""What happened: all the tables learn is one of these, in order. Pure values; the lake imports this module alone.
 
 Replaying the route events of a journal from empty rebuilds the route tables that wrote it.
 """
@@ -26,20 +26,28 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of all kinds: `kind` is the tag on the wire of the journal."""
 
 
-class ServerStarted(_Event, tag_field="kind", tag="server_started"):
+class _Asked(_Event, frozen=True, kw_only=True):
+    """Base of the kinds that a request brings about: who sent it, as far as is known."""
+
+    peer: str | None = None  # the caller's address
+    who: str | None = None  # the name it proved, where authentication is on
+    code: int | None = None  # the request code
+
+
+class ServerStarted(_Event, frozen=True, kw_only=True, tag_field="kind", tag="server_started"):
     """This process began to serve."""
 
     version: str
     listen: str
 
 
-class ServerStopped(_Event, tag_field="kind", tag="server_stopped"):
+class ServerStopped(_Event, frozen=True, kw_only=True, tag_field="kind", tag="server_stopped"):
     """This process stopped in order."""
 
     reason: str
 
 
-class BrokerUp(_Event, tag_field="kind", tag="broker_up"):
+class BrokerUp(_Event, frozen=True, kw_only=True, tag_field="kind", tag="broker_up"):
     """A member of a group came: its address was not under this id before."""
 
     cluster: str
@@ -54,7 +62,7 @@ class BrokerUp(_Event, tag_field="kind", tag="broker_up"):
     filter_servers: tuple[str, ...] = ()
 
 
-class BrokerChanged(_Event, tag_field="kind", tag="broker_changed"):
+class BrokerChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="broker_changed"):
     """A living member changed something about itself or its group; carries the whole new state."""
 
     cluster: str
@@ -70,7 +78,7 @@ class BrokerChanged(_Event, tag_field="kind", tag="broker_changed"):
     filter_servers: tuple[str, ...] = ()
 
 
-class BrokerDown(_Event, tag_field="kind", tag="broker_down"):
+class BrokerDown(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="broker_down"):
     """A member of a group left."""
 
     cluster: str
@@ -96,7 +104,7 @@ class TopicCause(StrEnum):
     REMOVAL = "removal"  # its group left
 
 
-class TopicsChanged(_Event, tag_field="kind", tag="topics_changed"):
+class TopicsChanged(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="topics_changed"):
     """Topics of one broker were added, changed or removed, and why."""
 
     broker: str
@@ -106,7 +114,7 @@ class TopicsChanged(_Event, tag_field="kind", tag="topics_changed"):
     removed: tuple[str, ...] = ()
 
 
-class MappingsChanged(_Event, tag_field="kind", tag="mappings_changed"):
+class MappingsChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="mappings_changed"):
     """Static-topic mappings under a broker's name: announced, or gone with it (`removed` names topics)."""
 
     broker: str
@@ -114,21 +122,21 @@ class MappingsChanged(_Event, tag_field="kind", tag="mappings_changed"):
     removed: tuple[str, ...] = ()
 
 
-class PermissionWiped(_Event, tag_field="kind", tag="permission_wiped"):
+class PermissionWiped(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="permission_wiped"):
     """Write permission was taken from all topics of a broker (205)."""
 
     broker: str
     topics: int
 
 
-class PermissionRestored(_Event, tag_field="kind", tag="permission_restored"):
+class PermissionRestored(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="permission_restored"):
     """Write permission was given back to all topics of a broker (327)."""
 
     broker: str
     topics: int
 
 
-class TopicDeleted(_Event, tag_field="kind", tag="topic_deleted"):
+class TopicDeleted(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="topic_deleted"):
     """A topic was deleted on these brokers, queues and static mappings (216)."""
 
     topic: str
@@ -136,7 +144,7 @@ class TopicDeleted(_Event, tag_field="kind", tag="topic_deleted"):
     brokers: tuple[str, ...] = ()
 
 
-class KvChanged(_Event, tag_field="kind", tag="kv_changed"):
+class KvChanged(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="kv_changed"):
     """A KV entry was put (`after` is the value) or deleted (`after` is None)."""
 
     namespace: str
@@ -146,7 +154,7 @@ class KvChanged(_Event, tag_field="kind", tag="kv_changed"):
     deleted: bool = False
 
 
-class SettingChanged(_Event, tag_field="kind", tag="setting_changed"):
+class SettingChanged(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="setting_changed"):
     """A run-time setting took another value (318)."""
 
     key: str
@@ -154,11 +162,101 @@ class SettingChanged(_Event, tag_field="kind", tag="setting_changed"):
     after: str
 
 
-class RequestDenied(_Event, tag_field="kind", tag="request_denied"):
+class RequestDenied(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="request_denied"):
     """A request was refused with NO_PERMISSION."""
 
     code: int
     why: str
+
+
+class HeartbeatMinute(_Event, frozen=True, kw_only=True, tag_field="kind", tag="heartbeat_minute"):
+    """How regularly a broker gave sign of life in one minute.
+
+    `gaps_ms` counts the gaps that ended in this minute, by the greatest gap of their log bucket (`routebook.rollup`).
+    """
+
+    cluster: str
+    broker: str
+    addr: str
+    minute_ms: int  # when the minute began
+    count: int
+    gaps_ms: dict[int, int] = {}
+    max_gap_ms: int = 0
+
+
+class LookupMinute(_Event, frozen=True, kw_only=True, tag_field="kind", tag="lookup_minute"):
+    """How often one client asked for one topic's route in one minute.
+
+    `others` is the row of all that came when the minute had its fill of distinct keys: it names nobody.
+    """
+
+    minute_ms: int  # when the minute began
+    topic: str = ""
+    client: str = ""
+    language: str = ""
+    version: int = 0
+    count: int
+    misses: int = 0
+    bytes: int = 0
+    others: bool = False
+
+
+class PeerDiverged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="peer_diverged"):
+    """Another NameServer has had other routes for longer than propagation explains."""
+
+    peer: str
+    since_ms: int
+    differences: int
+    topics: tuple[str, ...] = ()  # some of them, for a person to begin with
+    brokers: tuple[str, ...] = ()
+
+
+class PeerAgreed(_Event, frozen=True, kw_only=True, tag_field="kind", tag="peer_agreed"):
+    """Another NameServer has the same routes again."""
+
+    peer: str
+    diverged_ms: int  # for how long it had not
+
+
+class PreservationEntered(_Event, frozen=True, kw_only=True, tag_field="kind", tag="preservation_entered"):
+    """So many brokers fell silent at once that this NameServer suspects its own network and keeps their routes."""
+
+    silent: int
+    known: int
+    window_ms: int
+    addrs: tuple[str, ...] = ()
+
+
+class PreservationEnd(StrEnum):
+    """Why routes are no longer preserved."""
+
+    RETURNED = "returned"  # enough of the silent brokers gave sign of life
+    TIMED_OUT = "timed_out"  # it lasted as long as the setting allows
+    SWITCHED_OFF = "switched_off"  # by a setting
+
+
+class PreservationLeft(_Event, frozen=True, kw_only=True, tag_field="kind", tag="preservation_left"):
+    """Routes are no longer preserved: brokers that are still silent expire as ever."""
+
+    reason: PreservationEnd
+    lasted_ms: int
+    returned: int
+    silent: int
+
+
+class JournalHole(_Event, frozen=True, kw_only=True, tag_field="kind", tag="journal_hole"):
+    """Records `first_missing` to `last_missing` are not in the journal, and why.
+
+    `count` is greater than the numbers are many where an outage was so long that not each event got a number.
+    `certain` is false after a crash: numbering went on past every number that may have been handed out, and most of
+    them never were.
+    """
+
+    first_missing: int
+    last_missing: int
+    count: int
+    why: str
+    certain: bool = True
 
 
 RouteEvent: TypeAlias = (
@@ -171,4 +269,18 @@ RouteEvent: TypeAlias = (
     | PermissionRestored
     | TopicDeleted
 )
-Event: TypeAlias = RouteEvent | ServerStarted | ServerStopped | KvChanged | SettingChanged | RequestDenied
+Event: TypeAlias = (
+    RouteEvent
+    | ServerStarted
+    | ServerStopped
+    | KvChanged
+    | SettingChanged
+    | RequestDenied
+    | HeartbeatMinute
+    | LookupMinute
+    | PeerDiverged
+    | PeerAgreed
+    | PreservationEntered
+    | PreservationLeft
+    | JournalHole
+)

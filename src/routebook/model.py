@@ -79,6 +79,14 @@ class TopicList(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_
     topic_list: list[str]
 
 
+class MemberGroup(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """The members of one broker group, the answer to 901."""
+
+    broker_addrs: dict[int, str]
+    broker_name: str
+    cluster: str
+
+
 class BrokerKey(NamedTuple):
     """What a lease hangs on. Java: BrokerAddrInfo."""
 

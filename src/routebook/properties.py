@@ -69,7 +69,7 @@ def decode_wire(body: bytes) -> str:
 
 def parse(text: str) -> list[Entry]:
     """All entries in the order they stand; where a key is repeated, the last one counts."""
-    return [_entry(logical, *_split(logical.text)) for logical in _logical_lines(text)]
+    return [_entry(logical) for logical in _logical_lines(text)]
 
 
 def format_entries(entries: Iterable[tuple[str, str]]) -> str:
@@ -81,21 +81,22 @@ def format_entries(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def edit(text: str, changed: Mapping[str, str]) -> str:
-    """The same file with other values: comments, order, layout and foreign keys stay, new keys come at the end."""
-    logical_lines = list(_logical_lines(text))
-    last_place: dict[str, int] = {}
-    splits = [_split(logical.text) for logical in logical_lines]
-    for number, (logical, split) in enumerate(zip(logical_lines, splits, strict=True)):
-        last_place[_entry(logical, *split).key] = number
+    """The same file with other values: comments, order, layout and foreign keys stay, new keys come at the end.
 
+    Never raises: an entry that does not parse is none of ours, and stays.
+    """
+    logical_lines = list(_logical_lines(text))
+    last_place = {_key(logical): number for number, logical in enumerate(logical_lines)}
     parts: list[str] = []
     done = 0
-    for number in sorted(last_place[key] for key in changed if key in last_place):
-        logical, (key_end, value_start) = logical_lines[number], splits[number]
-        key = _entry(logical, key_end, value_start).key
-        begin = logical.offset(value_start) if value_start < len(logical.text) else logical.offset(key_end)
-        separator = "" if value_start < len(logical.text) else "="
-        parts += [text[done:begin], separator, _escape_value(changed[key])]
+    for number, key in sorted((last_place[key], key) for key in changed if key in last_place):
+        logical = logical_lines[number]
+        key_end, value_start = _split(logical.text)
+        value = _escape_value(changed[key])
+        # an empty value leaves nothing that would end a backslash in the separator, so it gets a separator of its own
+        layout_stays = bool(value) and value_start < len(logical.text)
+        before = text[done : logical.offset(value_start if layout_stays else key_end)]
+        parts += [before, "" if layout_stays else "=", value]
         done = logical.end
     still_open = bool(logical_lines) and logical_lines[-1].open and done < logical_lines[-1].end
     parts.append(text[done:])
@@ -132,9 +133,12 @@ def _logical_lines(text: str) -> Iterator[_Logical]:
         content += stripped[:-1] if continued else stripped
         if continued and not at_end:
             if match.end() < len(text):
+                if not content:
+                    pieces = []  # a line of nothing but a backslash: the next one begins anew, and may be a comment
                 continue
             end = match.end()
-        if content or continued:  # Java takes a lone backslash at the end of the file for an empty key
+        # Java: a lone backslash at the end of the file is an empty key, unless \r\n follows it
+        if content or (continued and match[2] != "\r\n"):
             yield _Logical(content, first_line, pieces, end, continued)
         content, pieces = "", []
         if at_end:
@@ -157,9 +161,18 @@ def _split(logical: str) -> tuple[int, int]:
     return key_end, value_start
 
 
-def _entry(logical: _Logical, key_end: int, value_start: int) -> Entry:
+def _entry(logical: _Logical) -> Entry:
+    key_end, value_start = _split(logical.text)
     key = _unescape(logical.text[:key_end], logical.line)
     return Entry(key, _unescape(logical.text[value_start:], logical.line), logical.line)
+
+
+def _key(logical: _Logical) -> str | None:
+    """The key alone; None where it does not parse."""
+    try:
+        return _unescape(logical.text[: _split(logical.text)[0]], logical.line)
+    except MalformedEscape:
+        return None
 
 
 def _unescape(text: str, line: int) -> str:
@@ -182,7 +195,11 @@ def _unescape(text: str, line: int) -> str:
     parts.append(text[at:])
     joined = "".join(parts)
     # two halves of a surrogate pair are one character
-    return joined.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") if _SURROGATE.search(joined) else joined
+    return (
+        joined.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        if _SURROGATE.search(joined)
+        else joined
+    )
 
 
 def _escape_value(value: str) -> str:

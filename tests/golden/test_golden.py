@@ -13,6 +13,7 @@ from tests.support.compare import free_of_order, parse_body
 from tests.support.documented import documented_anchors
 from tests.support.golden import Answer, Replay, Vector, load_vectors
 from tests.support.java import java_nameserver
+from tests.support.process import serving
 from tests.support.remoting_frames import Reply, Request
 
 
@@ -42,7 +43,7 @@ def _says_http(vector: Vector, answer: Answer) -> bool:
 
 DEVIATIONS: Final = {
     "register-compressed-mislabelled": Deviation(
-        anchor="compressed-mislabelled",
+        anchor="mislabelled-compression",
         expected=_registered,
         undo=Request(
             code=104,
@@ -55,7 +56,7 @@ DEVIATIONS: Final = {
         ),
     ),
     "cluster-after-drop": Deviation(anchor="no-ghosts", expected=_without_ghost),
-    "frame-http": Deviation(anchor="http-answer", expected=_says_http),
+    "frame-http": Deviation(anchor="strangers", expected=_says_http),
 }
 
 
@@ -114,6 +115,11 @@ def test_a_deviation_that_no_longer_deviates_is_reported(vectors: list[Vector]) 
     reports = list(differences(server, vectors, DEVIATIONS))
     assert [report.split(":")[0] for report in reports] == [f"{name} no longer deviates" for name in DEVIATIONS]
     assert server.asked == [deviation.undo for deviation in DEVIATIONS.values() if deviation.undo]
+
+
+def test_routebook_answers_as_captured_but_for_what_is_documented(vectors: list[Vector], tmp_path: Path) -> None:
+    with serving(tmp_path / "home") as process, closing(Replay(process.address)) as replay:
+        assert "\n".join(differences(replay, vectors, DEVIATIONS)) == ""
 
 
 def test_deviations_are_documented() -> None:

@@ -43,7 +43,7 @@ def test_without_the_tools_java_tests_are_skipped_and_the_summary_says_how_to_ge
     assert done.returncode == 0, done.stdout
     assert "1 passed, 1 skipped" in done.stdout
     assert "not run: a tool is missing" in done.stdout
-    assert "1 tests: needs java and mvn, not found on the PATH" in done.stdout
+    assert "needs java and mvn, not found on the PATH: 1 not run" in done.stdout
     assert "test_it.py::test_against_java" in done.stdout
     assert "java: a JDK 17" in done.stdout
     assert "mvn: Maven 3.6" in done.stdout

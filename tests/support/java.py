@@ -158,7 +158,7 @@ class JavaProcess:
     ) -> None:
         self.stop()
         if error is not None:
-            error.add_note(f"{self.main} printed (the whole of it is in {self.log}):\n{self.output()[-2000:]}")
+            error.add_note(f"what {self.main} printed is in {self.log}")
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ NEEDS: Final = "needs "  # how the reason of such a skip begins
 
 
 def missing_tools() -> list[str]:
-    """What tests marked `java` need and this machine lacks. Maven only fetches: with all jars there, it is not needed."""
+    """What tests marked `java` need and this machine lacks. Maven only fetches: not needed once all jars are there."""
     wanted = ["java"] if jars_present() else ["java", "mvn"]
     return [tool for tool in wanted if shutil.which(tool) is None]
 
@@ -49,7 +49,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         return
     terminalreporter.section("not run: a tool is missing", yellow=True)
     for reason, nodes in untested.items():
-        terminalreporter.line(f"{len(nodes)} tests: {reason}")
+        terminalreporter.line(f"{reason}: {len(nodes)} not run")
         for node in nodes:
             terminalreporter.line(f"  {node}")
     for tool, how in HOW_TO_GET.items():

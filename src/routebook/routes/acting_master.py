@@ -43,9 +43,7 @@ def make_read_only(tables: Tables, group: BrokerGroup) -> list[TopicsChanged]:
 
 def without_write(group: BrokerGroup, queue: QueueData) -> QueueData:
     """The same queues, not writable."""
-    return group.queue(
-        (queue.perm & ~PERM_WRITE, queue.read_queue_nums, queue.write_queue_nums, queue.topic_sys_flag)
-    )
+    return group.queue((queue.perm & ~PERM_WRITE, queue.read_queue_nums, queue.write_queue_nums, queue.topic_sys_flag))
 
 
 def arrival_notice(group: BrokerGroup, ha_addr: str | None) -> NotifyMinBroker:
@@ -53,9 +51,7 @@ def arrival_notice(group: BrokerGroup, ha_addr: str | None) -> NotifyMinBroker:
     least = group.least_id
     addrs = group.addrs
     recipients = tuple(addr for broker_id, addr in addrs.items() if broker_id != least or len(addrs) == 1)
-    return NotifyMinBroker(
-        recipients=recipients, min_broker_id=least, min_broker_addr=addrs[least], ha_addr=ha_addr
-    )
+    return NotifyMinBroker(recipients=recipients, min_broker_id=least, min_broker_addr=addrs[least], ha_addr=ha_addr)
 
 
 def departure_notice(group: BrokerGroup, offline_addr: str) -> NotifyMinBroker:

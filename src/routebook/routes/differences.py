@@ -6,7 +6,7 @@ from routebook.routes.state import Tables
 
 
 class QueueDifferences:
-    """Changes the tables and remembers; a topic that is set twice counts once, with its first before and last after."""
+    """Changes the tables and remembers. A topic is to be put or dropped once, or it would be stamped for nothing."""
 
     __slots__ = ("_broker", "_tables", "added", "changed", "removed")
 
@@ -24,11 +24,10 @@ class QueueDifferences:
         if before == queue:
             return
         self._tables.put_queue(topic, queue)
-        if before is None or topic in self.added:
+        if before is None:
             self.added[topic] = queue
         else:
-            first = self.changed[topic].before if topic in self.changed else before
-            self.changed[topic] = QueueChange(first, queue)
+            self.changed[topic] = QueueChange(before, queue)
 
     def drop(self, topic: str) -> None:
         """Remove the topic's queues on this broker."""
@@ -37,11 +36,10 @@ class QueueDifferences:
 
     def events(self, cause: TopicCause) -> list[TopicsChanged]:
         """One event, or none if nothing changed."""
-        changed = {topic: change for topic, change in self.changed.items() if change.before != change.after}
-        if not (self.added or changed or self.removed):
+        if not (self.added or self.changed or self.removed):
             return []
         return [
             TopicsChanged(
-                broker=self._broker, cause=cause, added=self.added, changed=changed, removed=tuple(self.removed)
+                broker=self._broker, cause=cause, added=self.added, changed=self.changed, removed=tuple(self.removed)
             )
         ]

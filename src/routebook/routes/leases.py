@@ -4,9 +4,7 @@ from routebook.model import BrokerKey, DataVersion, RegisterResult
 from routebook.routes.state import Tables
 
 
-def renew(
-    tables: Tables, key: BrokerKey, *, fingerprint: bytes, connection: int, now_ms: int
-) -> RegisterResult | None:
+def renew(tables: Tables, key: BrokerKey, *, fingerprint: bytes, connection: int, now_ms: int) -> RegisterResult | None:
     """Refresh the lease, if registering with this fingerprint again would change nothing; else None, and do register.
 
     The fingerprint stands for all that decides what a registration does: header, body and the policy in force.

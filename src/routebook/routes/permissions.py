@@ -8,7 +8,7 @@ from routebook.routes.state import Tables
 
 
 def wipe_write(tables: Tables, broker: str) -> tuple[int, Change]:
-    """Clear the write bit of all topics of a broker; how many it has, changed or not. Undone by its next new version."""
+    """Clear the write bit of all topics of a broker, until its next new version; how many it has, changed or not."""
     count, changed = set_permissions(tables, broker, keep=~PERM_WRITE, add=0)
     return count, tables.settle([PermissionWiped(broker=broker, topics=count)] if changed else [])
 

@@ -56,12 +56,9 @@ class BrokerGroup:
     def least_id(self) -> int:
         return next(iter(self.members))
 
-    def member_at(self, addr: str) -> tuple[int, BrokerKey] | None:
+    def member_at(self, addr: str) -> BrokerKey | None:
         """Who of the group lives at this address, whichever its cluster."""
-        for broker_id, key in self.members.items():
-            if key.addr == addr:
-                return broker_id, key
-        return None
+        return next((key for key in self.members.values() if key.addr == addr), None)
 
     def queue(self, shape: Shape) -> QueueData:
         """The one instance for this shape: thousands of topics share a handful of them."""

@@ -19,20 +19,18 @@ def register_topic(tables: Tables, topic: str, queue_datas: Sequence[QueueData])
         if queue.broker_name not in tables.group_table:
             known = known[:position] if topic in tables.topic_table else []
             break
-    by_broker: dict[str, QueueDifferences] = {}
-    for queue in known:
-        group = tables.group_table[queue.broker_name]
-        differences = by_broker.setdefault(group.name, QueueDifferences(tables, group.name))
+    events: list[RouteEvent] = []
+    for broker, queue in {queue.broker_name: queue for queue in known}.items():
+        group = tables.group_table[broker]
+        differences = QueueDifferences(tables, broker)
         shape = (queue.perm, queue.read_queue_nums, queue.write_queue_nums, queue.topic_sys_flag)
         differences.put(topic, group.queue(shape))
-    events: list[RouteEvent] = []
-    for differences in by_broker.values():
         events += differences.events(TopicCause.REGISTER_TOPIC)
     return tables.settle(events)
 
 
 def delete_topic(tables: Tables, topic: str, *, cluster: str | None) -> Change:
-    """Forget a topic on the brokers of one cluster, or everywhere; with it go its static mappings (Java keeps them, B5).
+    """Forget a topic on the brokers of one cluster, or everywhere, and its static mappings (Java keeps them, B5).
 
     A broker that still has the topic brings it back with its next registration.
     """

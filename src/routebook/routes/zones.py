@@ -8,8 +8,11 @@ from routebook.model import BrokerData, TopicRoute
 
 def filter_route(route: TopicRoute, zone: str) -> TopicRoute:
     """The route without brokers of other zones; a group without master stays, for there is no zone to prefer then."""
-    kept = [data for data in route.broker_datas if MASTER_ID not in data.broker_addrs or _same(data.zone_name, zone)]
-    dropped = [data for data in route.broker_datas if data not in kept]
+    kept: list[BrokerData] = []
+    dropped: list[BrokerData] = []
+    for data in route.broker_datas:
+        stays = MASTER_ID not in data.broker_addrs or _same(data.zone_name, zone)
+        (kept if stays else dropped).append(data)
     names = {data.broker_name for data in dropped}
     return msgspec.structs.replace(
         route,

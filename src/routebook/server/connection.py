@@ -8,7 +8,7 @@ All of it is synchronous. What has to wait (a file to be on disk, another NameSe
 
 import asyncio
 import fcntl
-import socket
+import sys
 import termios
 from collections.abc import Callable, Iterator
 from enum import IntEnum
@@ -23,7 +23,7 @@ from routebook.server.clock import Clock
 from routebook.server.counts import Counts
 from routebook.server.effects import Performer
 from routebook.server.notes import Notes
-from routebook.server.tls import TLS_HANDSHAKE_BYTE, TlsContexts, TlsMode, TlsSession
+from routebook.server.tls import TLS_HANDSHAKE_BYTE, TlsContexts, TlsSession
 from routebook.wire.codec import encode_reply
 from routebook.wire.command import Command, Reply, SerializeType
 from routebook.wire.peer import Peer
@@ -70,13 +70,9 @@ class Shared:
         self.connections: dict[int, Connection] = {}
         self.going_away = False  # answer GO_AWAY to whoever understands it
         self.stopping = False  # connections end because this server ends: that is no news about brokers
+        self.emptied = asyncio.Event()  # there is no connection
+        self.emptied.set()
         self.accepted = 0
-
-    def close(self, connection: int, reason: DownReason) -> None:
-        """Close one connection, if it is still there."""
-        found = self.connections.get(connection)
-        if found is not None:
-            found.close(reason)
 
 
 class Connection(asyncio.Protocol):
@@ -124,13 +120,11 @@ class Connection(asyncio.Protocol):
         shared = self._shared
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=shared.high_water, low=shared.low_water)
-        sock = transport.get_extra_info("socket")
-        if sock is not None:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         shared.accepted += 1
         self._caller = Caller(shared.accepted, _printed(transport.get_extra_info("peername")))
         self.last_active = self._time()
         shared.connections[shared.accepted] = self
+        shared.emptied.clear()
 
     def data_received(self, data: bytes) -> None:
         self.last_active = self._time()
@@ -165,18 +159,20 @@ class Connection(asyncio.Protocol):
         self.last_active = self._time()
         self._carry_on()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, _exc: Exception | None) -> None:
         shared, caller = self._shared, self._caller
         self._stage = _Stage.ENDED
         self._tls = None
         del shared.connections[caller.connection]
+        if not shared.connections:
+            shared.emptied.set()
         if shared.stopping:
             return
         outcome = shared.nameserver.connection_lost(caller.connection, self._reason)
         if outcome.events:
             shared.notes.happened(outcome.events, caller.address)
         if outcome.effects:
-            shared.performer.perform(outcome, _nobody)
+            shared.performer.perform(outcome)
 
     # The first bytes
 
@@ -211,11 +207,11 @@ class Connection(asyncio.Protocol):
 
     def _choose_tls(self) -> None:
         self._stage = _Stage.GREETING
-        mode = self._shared.contexts.options.mode
+        mode = self._shared.contexts.settings.mode
         if self._first[0] != TLS_HANDSHAKE_BYTE:
-            if mode is TlsMode.ENFORCING and name_stranger(bytes(self._first)) is not Stranger.HTTP:
-                raise ProtocolError("plain text, while tls.server.mode=enforcing asks for TLS")
-        elif mode is not TlsMode.DISABLED:
+            if mode == "enforcing":
+                raise ProtocolError("plain text, while routebook.tls.mode=enforcing asks for TLS")
+        elif mode != "disabled":
             self._tls = TlsSession(self._shared.contexts.current())
             hello = bytes(self._first)
             self._first.clear()
@@ -337,6 +333,8 @@ class Connection(asyncio.Protocol):
     def _end(self) -> None:
         """Send what is still to be sent, then close."""
         self._stage = _Stage.ENDED
+        if self._tls is not None:
+            self._transport.write(self._tls.close())
         self._transport.close()
 
     def close(self, reason: DownReason) -> None:
@@ -385,10 +383,6 @@ class Connection(asyncio.Protocol):
             self._transport.write_eof()
 
 
-def _nobody(_reply: Reply) -> None:
-    """Answers what nobody asked."""
-
-
 def _printed(peername: object) -> str:
     if not isinstance(peername, tuple) or len(peername) < 2:
         return "unknown"
@@ -400,4 +394,4 @@ def _bytes_to_read(transport: asyncio.Transport) -> int:
     sock = transport.get_extra_info("socket")
     if sock is None or sock.fileno() < 0:
         return 0
-    return int.from_bytes(fcntl.ioctl(sock.fileno(), termios.FIONREAD, b"\0\0\0\0"), "little")
+    return int.from_bytes(fcntl.ioctl(sock.fileno(), termios.FIONREAD, b"\0\0\0\0"), sys.byteorder)

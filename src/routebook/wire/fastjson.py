@@ -8,8 +8,8 @@ on it: a missing comma between members goes unnoticed, a trailing one too, quote
     int32 int64 boolean string enum(names)
     text_map          Map<String, String>: every value becomes text
     map_of(value)     Map<String, T>
-    int_map           Map<Integer, Integer>: keys may be bare numbers
-    strings           List<String>
+    map_by(key, value)  Map<Integer, T>, Map<Long, T>: keys may be bare numbers
+    strings           List<String>; member_strings where it is a bean's member
     list_of(item)     List<T>
     skip              anything
 """
@@ -19,80 +19,25 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Final, TypeVar
 
-from routebook.wire.fastjson_values import (
-    Number,
-    Value,
-    as_text,
-    number_text,
-    parse_number,
-    to_int32,
-    to_int64,
-    unescape,
-)
+from routebook.wire.fastjson_cursor import QUOTES, Cursor
+from routebook.wire.fastjson_values import Number, Value, as_text, number_text, parse_number, to_int32, to_int64
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 MAX_DEPTH: Final = 128  # of values that are kept as JSON text; Java's 2048 would not fit Python's stack
 
-_END: Final = 0x1A  # stands after the last byte, as in Java
-_BLANK: Final = rb" \t\n\r\f\x08"
-_BLANKS: Final = re.compile(rb"[" + _BLANK + rb"]*")
-_BLANKS_AND_NULS: Final = re.compile(rb"[" + _BLANK + rb"\x00]*")
-_AFTER_VALUE: Final = re.compile(rb"[" + _BLANK + rb"]*(?:(,)[" + _BLANK + rb"]*)?")
-_COLON: Final = re.compile(rb"[" + _BLANK + rb"]*:[" + _BLANK + rb"]*")
-_NULL_OR_EMPTY: Final = re.compile(rb"""null|""|''|"null"|'null'""")
-
-# Text is walked by its lead bytes: broken UTF-8 can swallow the closing quote, exactly as in Java.
-_WALK: Final = rb"\\(?:u.{4}|x..|[^ux])|[\xc0-\xdf].|[\xe0-\xef]..|[\xf0-\xf7]..."
-_TEXT: Final = {
-    ord('"'): re.compile(rb'"((?:[^"\\\x80-\xff]++|' + _WALK + rb')*+)"', re.DOTALL),
-    ord("'"): re.compile(rb"'((?:[^'\\\x80-\xff]++|" + _WALK + rb")*+)'", re.DOTALL),
-}
-# What is skipped is not decoded: any bytes up to the quote, but escapes must be known ones.
-_SKIPPED_ESCAPE: Final = rb"""\\(?:u.{4}|x..|[0-7btnvfFr"'/.\\#&\[\]@()_,~ ])"""
-_SKIPPED_TEXT: Final = {
-    ord('"'): re.compile(rb'"[^"\\]*+(?:' + _SKIPPED_ESCAPE + rb'[^"\\]*+)*+"', re.DOTALL),
-    ord("'"): re.compile(rb"'[^'\\]*+(?:" + _SKIPPED_ESCAPE + rb"[^'\\]*+)*+'", re.DOTALL),
-}
-_SKIPPED_WORD: Final = re.compile(
-    rb"true|false|null|[+-]?(?:[0-9]+[LFDBS]|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]*)(?:[eE](?:[+-]?[0-9]+)?)?[FD]?)"
-)
-
 _PLAIN_INT: Final = re.compile(rb"""(["']?)([+-]?[0-9]+|[+-])(?![.eEtfn{\[0-9])""")
 _SUFFIX: Final = b"LFDBS"
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _TRUE_OR_FALSE: Final = re.compile(rb"true|false")
 _ONE_LETTER_BOOL: Final = re.compile(rb"""(["'])(.)\1""", re.DOTALL)
 
 
-class JsonError(ValueError):
-    """This text is not what fastjson2 would read as the wanted type."""
+class Reader(Cursor):
+    """Reads one value after the other, each as the type the caller names."""
 
-    def __init__(self, what: str, *, data: bytes, pos: int) -> None:
-        before = data[:pos]
-        self.line = before.count(b"\n") + 1
-        self.column = pos - (before.rfind(b"\n") + 1) + 1
-        super().__init__(f"{what} at line {self.line}, column {self.column}")
-
-
-class Reader:
-    """A cursor over JSON text. `comma` tells whether the value just read was followed by one."""
-
-    __slots__ = ("_comma", "_data", "_depth", "_pos")
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data + b"\x1a"
-        self._pos = -1
-        self._comma = False
-        self._depth = 0
-        self._next()
-
-    def error(self, what: str) -> JsonError:
-        return JsonError(what, data=self._data[:-1], pos=min(self._pos, len(self._data) - 1))
-
-    def finish(self) -> None:
-        """Nothing may follow the value."""
-        if self._data[self._pos] != _END:
-            raise self.error("something follows the value")
+    __slots__ = ()
 
     # -- typed values --------------------------------------------------------------------------------------------
 
@@ -108,9 +53,7 @@ class Reader:
                 self._comment()
             if self._at(b"}") or self._data.startswith(b"nu", self._pos):
                 break  # Java: readFieldNameHashCode gives -1, the loop ends and the brace is left over
-            name = self._member_name()
-            if name is None:
-                raise self.error("a quoted name is expected")
+            name = self._bean_name()
             read = fields.get(name)
             if read is None:
                 self.skip()
@@ -121,7 +64,7 @@ class Reader:
     def string(self) -> str | None:
         """Text; numbers, booleans, objects and arrays become text, a one-element array of text that element."""
         ch = self._data[self._pos]
-        if ch in _TEXT:
+        if ch in QUOTES:
             text = self._quoted()
             self._after_value()
             return text
@@ -148,11 +91,16 @@ class Reader:
     def int64(self) -> int:
         return self._integer(64)
 
-    def int32_or_none(self) -> int | None:
+    def boxed_int32(self) -> int | None:
+        """Java: Integer."""
         return None if self._null_or_empty() else self._integer(32)
 
-    def int64_or_none(self) -> int | None:
-        """Java: AtomicLong. Only a bare null is None."""
+    def boxed_int64(self) -> int | None:
+        """Java: Long."""
+        return None if self._null_or_empty() else self._integer(64)
+
+    def atomic_int64(self) -> int | None:
+        """Java: AtomicLong, for which only a bare null is None."""
         if self._at(b"n"):
             self._null()
             return None
@@ -177,7 +125,7 @@ class Reader:
             self._pos = match.end()
             self._after_value()
             return match[2] in (b"1", b"Y")
-        if ch in _TEXT:
+        if ch in QUOTES:
             word = self._quoted().lower()
             if word not in ("true", "false", "", "null"):
                 raise self.error("a boolean is expected")
@@ -203,9 +151,12 @@ class Reader:
             return names[ordinal]
         if self._null_or_empty():
             return None
-        if self._data[self._pos] not in _TEXT:
-            raise self.error("a name is expected")
+        if self._data[self._pos] not in QUOTES:
+            return None  # Java: nothing is read; whatever stands here must pass for the next member
+        single = self._at(b"'")
         name = self._quoted()
+        if single and len(name) > 8:
+            raise self.error("a long name needs double quotes")  # Java: readValueHashCode looks for no others
         self._after_value()
         if name in names:
             return name
@@ -213,9 +164,13 @@ class Reader:
         for candidate in names:
             if _fold(candidate) == folded:
                 return candidate
-        if re.fullmatch(r"[+-]?[0-9]{1,9}", name) and 0 <= int(name) < len(names):
-            return names[int(name)]
-        return None
+        if not _INTEGER.fullmatch(name):
+            return None
+        try:
+            ordinal = to_int32([name])
+        except ValueError as why:
+            raise self.error(str(why)) from why
+        return names[ordinal] if 0 <= ordinal < len(names) else None
 
     def text_map(self) -> dict[str, str | None] | None:
         """Java: Map<String, String>. An array that holds one such object counts as that object."""
@@ -233,7 +188,7 @@ class Reader:
                 return inner
             if self._null_or_empty():
                 return None
-            raise self.error("an object is expected")
+            # Java: ObjectReaderImplMapString reads on as if the brace had been there.
         found: dict[str, str | None] = {}
         while not self._close(b"}"):
             name = self._member_name()
@@ -262,20 +217,17 @@ class Reader:
         self._skip_comma()
         return found
 
-    def int_map(self) -> dict[int, int] | None:
-        """Java: ConcurrentMap<Integer, Integer>."""
+    def map_by(self, key: Callable[["Reader"], K], value: Callable[["Reader"], T]) -> dict[K, T] | None:
+        """Java: Map<K, T> with K a number: bare, quoted or anything else that may be turned into one."""
         if not self._open(b"{"):
             if self._null_or_empty():
                 return None
             raise self.error("an object is expected")
-        found: dict[int, int] = {}
+        found: dict[K, T] = {}
         while not self._close(b"}") and not self._at(b"\x1a"):
-            key = self.int32_or_none()
+            name = key(self)
             self._skip(b":")
-            item = self.int32_or_none()
-            if key is None or item is None:
-                raise self.error("a number is expected, not null")
-            found[key] = item
+            found[name] = value(self)
         self._skip_comma()
         return found
 
@@ -297,6 +249,30 @@ class Reader:
         self._skip_comma()
         return found
 
+    def member_strings(self) -> list[str | None] | None:
+        """Java: List<String> as a bean's member, read by generated code: what is neither list nor text is no list."""
+        if self._at(b"["):
+            self._next()
+            found: list[str | None] = []
+            while not self._close(b"]"):
+                found.append(self.string())
+            return found
+        if self._data.startswith(b"nu", self._pos):
+            self._null()
+            return None
+        if self._data[self._pos] in QUOTES:
+            return [] if self._null_or_empty() else [self.string()]
+        self.skip()
+        return None
+
+    def byte_array(self) -> list[int] | None:
+        """Java: byte[]. Numbers in brackets; text is refused."""
+        if self._null_or_empty():
+            return None
+        if not self._at(b"["):
+            raise self.error("a list of numbers is expected")
+        return self.list_of(Reader.int32)
+
     def list_of(self, item: Callable[["Reader"], T]) -> list[T] | None:
         """Java: List<T> of beans. One object counts as a list of it."""
         if self._null_or_empty():
@@ -309,39 +285,7 @@ class Reader:
             if self._at(b"\x1a"):
                 raise self.error("the list does not end")
             found.append(item(self))
-            self._skip_comma()
-        self._skip_comma()
         return found
-
-    def skip(self) -> None:
-        """Any value, to any depth. Stricter than reading: every comma must be there, and none too many."""
-        data = self._data
-        closers = bytearray()
-        while True:
-            ch = data[self._pos]
-            if ch in b"{[":
-                closers.append(ord("}") if ch == ord("{") else ord("]"))
-                self._next()
-                first = True
-            else:
-                pattern = _SKIPPED_TEXT.get(ch, _SKIPPED_WORD)
-                match = pattern.match(data, self._pos)
-                if match is None:
-                    raise self.error("a value is expected")
-                self._pos = match.end()
-                self._after_skipped()
-                first = False
-            while closers and data[self._pos] == closers[-1]:
-                closers.pop()
-                self._pos += 1
-                self._after_skipped()
-                first = False
-            if not closers:
-                return
-            if not first and not self._comma:
-                raise self.error("a comma is expected")
-            if closers[-1] == ord("}"):
-                self._skip_name()
 
     # -- values that are kept as JSON text -----------------------------------------------------------------------
 
@@ -353,7 +297,7 @@ class Reader:
             return self._array()
         if ch == ord("{"):
             return self._object()
-        if ch in _TEXT:
+        if ch in QUOTES:
             text = self._quoted()
             self._after_value()
             return text
@@ -387,9 +331,7 @@ class Reader:
                 break
             name: Value = self._member_name()
             if name is None:
-                if self._data[self._pos] not in b"-0123456789":
-                    raise self.error("a quoted name is expected")
-                name = self._number()
+                name = self._number() if self._data[self._pos] in b"-0123456789" else self._bare_name()
                 self._skip(b":")
             found[name] = self._value()
         self._end_of_kept()
@@ -441,7 +383,7 @@ class Reader:
             return self._array()
         if ch == ord("{"):
             return self._object()
-        quote = data[pos : pos + 1] if ch in _TEXT else b""
+        quote = data[pos : pos + 1] if ch in QUOTES else b""
         start = pos + len(quote)
         if quote and data.startswith(quote, start):
             self._pos = start + 1
@@ -467,127 +409,12 @@ class Reader:
         self._after_value()
         return value
 
-    # -- steps of the cursor -------------------------------------------------------------------------------------
-
-    def _at(self, ch: bytes) -> bool:
-        return self._data.startswith(ch, self._pos)
-
-    def _blanks(self, pattern: re.Pattern[bytes] = _BLANKS) -> None:
-        match = pattern.match(self._data, self._pos)
-        if match is not None:
-            self._pos = match.end()
-
-    def _next(self) -> None:
-        """Past this character, blanks and comments."""
-        if self._pos < len(self._data) - 1:
-            self._pos += 1
-        self._blanks(_BLANKS_AND_NULS)
-        if self._at(b"/"):
-            self._comment()
-
-    def _comment(self) -> None:
-        while self._at(b"/"):
-            closing = {b"/*": b"*/", b"//": b"\n"}.get(self._data[self._pos : self._pos + 2])
-            if closing is None or self._pos + 2 >= len(self._data) - 1:
-                raise self.error("a comment is expected")
-            end = self._data.find(closing, self._pos + 2)
-            self._pos = end + len(closing) if end >= 0 else len(self._data) - 1
-            self._blanks()
-
-    def _open(self, bracket: bytes) -> bool:
-        if not self._at(bracket):
-            return False
-        self._next()
-        return True
-
-    def _close(self, bracket: bytes) -> bool:
-        if not self._at(bracket):
-            return False
-        self._pos += 1
-        self._blanks(_BLANKS_AND_NULS)
-        if self._at(b","):
-            self._comma = True
-            self._pos += 1
-            self._blanks(_BLANKS_AND_NULS)
-        if self._at(b"/"):
-            self._comment()
-        return True
-
-    def _skip(self, ch: bytes) -> bool:
-        self._blanks()
-        if not self._at(ch):
-            return False
-        self._next()
-        return True
-
-    def _skip_comma(self) -> None:
-        self._skip(b",")
-
-    def _after_value(self) -> None:
-        match = _AFTER_VALUE.match(self._data, self._pos)
-        if match is not None:
-            self._pos = match.end()
-            self._comma = match[1] is not None
-
-    def _after_skipped(self) -> None:
-        self._after_value()
-        if (self._data[self._pos] in b"}]\x1a") == self._comma:
-            raise self.error("a comma too few or too many")
-
-    def _null(self) -> None:
-        if not self._at(b"null"):
-            raise self.error("null is expected")
-        self._pos += 4
-        self._after_value()
-
-    def _null_or_empty(self) -> bool:
-        match = _NULL_OR_EMPTY.match(self._data, self._pos)
-        if match is None:
-            return False
-        self._pos = match.end()
-        self._after_value()
-        return True
-
-    def _quoted(self) -> str:
-        match = _TEXT[self._data[self._pos]].match(self._data, self._pos)
-        if match is None:
-            raise self.error("a text does not end, or is not UTF-8")
-        raw = match[1]
-        text = raw.decode("utf-8", "replace")
-        if b"\\" in raw:
-            try:
-                text = unescape(text)
-            except ValueError as why:
-                raise self.error(str(why)) from why
-        self._pos = match.end()
-        return text
-
-    def _member_name(self) -> str | None:
-        """A quoted name and its colon; None if there is no quote."""
-        if self._data[self._pos] not in _TEXT:
-            return None
-        name = self._quoted()
-        self._colon()
-        return name
-
-    def _skip_name(self) -> None:
-        pattern = _SKIPPED_TEXT.get(self._data[self._pos])
-        match = None if pattern is None else pattern.match(self._data, self._pos)
-        if match is None:
-            raise self.error("a quoted name is expected")
-        self._pos = match.end()
-        self._colon()
-
-    def _colon(self) -> None:
-        match = _COLON.match(self._data, self._pos)
-        if match is None:
-            raise self.error("a colon is expected")
-        self._pos = match.end()
-
 
 def _digits(text: bytes) -> int:
-    # Java reads a sign without digits as 0. Thirty digits are beyond any type: no need to read thousands.
-    return int(text[:32]) if len(text) > 1 or text.isdigit() else 0
+    # Java reads a sign without digits as 0. More than thirty are left to the slow path, which counts them first.
+    if len(text) > 30:
+        return 1 << 64
+    return int(text) if len(text) > 1 or text.isdigit() else 0
 
 
 def _suffixed(value: Number, suffix: int) -> Number:

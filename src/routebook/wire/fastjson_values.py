@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Final, TypeAlias
 
 Number: TypeAlias = int | float | Decimal
-Value: TypeAlias = "None | bool | str | Number | list[Value] | dict[Value, Value]"
+Value: TypeAlias = "bool | str | Number | list[Value] | dict[Value, Value] | None"
 
 _MAX_EXPONENT: Final = 2047
 _MAX_DIGITS: Final = 4000  # Java takes any number; Python's int() stops at 4300 digits
@@ -24,8 +24,8 @@ _TO_ESCAPE: Final = re.compile(r'["\\\x00-\x1f]')
 _ESCAPED: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
-def parse_number(data: bytes, pos: int) -> tuple[None | bool | Number, int]:
-    """A number, null, true or false at `pos`, and where it ends. Java: an int, a BigDecimal, or with exponent a double."""
+def parse_number(data: bytes, pos: int) -> tuple[bool | Number | None, int]:
+    """A number, null, true or false at `pos`, and where it ends. With an exponent it is a double, as in Java."""
     match = _NUMBER.match(data, pos)
     if match is None or match.end() == pos:
         for word, value in _WORDS.items():
@@ -152,7 +152,7 @@ def _narrow(value: Value, *, bits: int) -> int:
 def _int_of_text(text: str, *, bits: int) -> int:
     # Java: a text whose last comma stands before three digits is read in the manner of 1,000. A text of three
     # characters passes for one, too, and then only needs to begin with a digit.
-    if text.rfind(",") == len(text) - 4 and "." not in text and (match := re.match(r"-?[0-9][0-9,]*", text)):
+    if text.rfind(",") == len(text) - 4 and "." not in text and (match := re.match(r"-?,*[0-9][0-9,]*", text)):
         return _narrow(int(match[0].replace(",", "")), bits=bits)
     return _strict_int(text, bits=bits)
 

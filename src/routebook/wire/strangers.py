@@ -27,7 +27,7 @@ class Stranger(Enum):
         "speaks HTTP/2, as gRPC clients do: a RocketMQ 5.x gRPC client must use the endpoint of a RocketMQ proxy, "
         "not a NameServer address"
     )
-    TLS = "speaks TLS, which is switched off here (tls.server.mode=disabled)"
+    TLS = "speaks TLS, which is switched off here (routebook.tls.mode=disabled)"
     SSH = "speaks SSH: this is a RocketMQ NameServer port"
     AMQP = "speaks AMQP: this is a RocketMQ NameServer port"
     REDIS = "speaks Redis: this is a RocketMQ NameServer port"

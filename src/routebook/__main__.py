@@ -1,0 +1,7 @@
+"""`python -m routebook`."""
+
+import sys
+
+from routebook.cli import main
+
+sys.exit(main())

@@ -1,0 +1,176 @@
+"""A client of NameServers: it stays with one that answers and moves on from one that does not."""
+
+import asyncio
+import ssl
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Final, Generic, Self, TypeVar
+
+import msgspec
+
+from routebook.client.addresses import Address, Addresses, parse_address, parse_addresses
+from routebook.client.answers import error_of
+from routebook.client.calls import NameServerCalls
+from routebook.client.exchange import Exchange
+from routebook.client.link import OnRequest
+from routebook.client.requests import Request
+from routebook.client.signing import Credentials
+from routebook.codes import FLAG_ONEWAY, VERSION_5_5_0, ResponseCode
+from routebook.errors import NotANameServer, ProtocolError, RoutebookError, UsageError
+from routebook.wire.command import Command, SerializeType
+
+T = TypeVar("T")
+
+DEFAULT_TIMEOUT_S: Final = 3.0  # Java: mqClientApiTimeout and connectTimeoutMillis
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """What a request says of its sender: its RocketMQ version (which decides the form of some answers) and language."""
+
+    version: int = VERSION_5_5_0
+    language: str = "PYTHON"
+
+
+class Everywhere(msgspec.Struct, Generic[T], frozen=True):
+    """What each NameServer answered, and why those that did not, did not; by address."""
+
+    answers: dict[str, T]
+    failures: dict[str, RoutebookError]
+
+    def all(self) -> dict[str, T]:
+        """The answers of all; raises what happened at the first that failed."""
+        for failure in self.failures.values():
+            raise failure
+        return self.answers
+
+
+class _Caller(NameServerCalls):
+    """Requests over an exchange, to the addresses that `_order` gives."""
+
+    def __init__(self, exchange: Exchange, identity: Identity, timeout_s: float) -> None:
+        self._exchange = exchange
+        self._identity = identity
+        self.timeout_s = timeout_s
+
+    @abstractmethod
+    def _order(self) -> Sequence[Address]: ...
+
+    async def call(self, command: Command, *, timeout_s: float | None = None) -> Command:
+        answer, _ = await self._perform(command, timeout_s)
+        return answer
+
+    async def ask(self, request: Request[T], *, timeout_s: float | None = None) -> T:
+        answer, address = await self._perform(self._command(request), timeout_s)
+        if answer.code != ResponseCode.SUCCESS:
+            raise error_of(answer, address)
+        try:
+            return request.read(answer)
+        except ProtocolError as error:
+            raise NotANameServer(str(address), f"answers what no NameServer answers: {error}") from None
+
+    async def tell(self, request: Request[T], *, timeout_s: float | None = None) -> None:
+        await self._perform(self._command(request, flag=FLAG_ONEWAY), timeout_s)
+
+    async def _perform(self, command: Command, timeout_s: float | None) -> tuple[Command, Address]:
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        return await self._exchange.perform(command, self._order(), timeout_s=limit_s)
+
+    def _command(self, request: Request[T], *, flag: int = 0) -> Command:
+        ext: dict[str, str | None] | None = None if request.ext is None else {**request.ext}
+        identity = self._identity
+        return Command(request.code, 0, flag, identity.version, identity.language, None, ext, request.body)
+
+
+class OneNameServer(_Caller):
+    """A certain NameServer of a client, over the client's own connection."""
+
+    def __init__(self, address: Address, exchange: Exchange, identity: Identity, timeout_s: float) -> None:
+        super().__init__(exchange, identity, timeout_s)
+        self.address = address
+
+    def _order(self) -> Sequence[Address]:
+        return (self.address,)
+
+
+class NameServerClient(_Caller):
+    """Asks one of several NameServers, the same one as long as it answers.
+
+    A call lasts at most `timeout_s`. Within it every address is tried at most once, and gets its share of the time
+    that is left. An answer is final, whatever its code; only where there is none is the next address tried.
+    `tls` True verifies servers as a browser does; give a context for anything else. `on_request` gets what a server
+    sends of its own accord.
+    """
+
+    def __init__(
+        self,
+        addresses: Addresses,
+        *,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        connect_timeout_s: float = DEFAULT_TIMEOUT_S,
+        tls: ssl.SSLContext | bool | None = None,
+        credentials: Credentials | None = None,
+        shuffle: bool = True,
+        identity: Identity | None = None,
+        serialize_type: SerializeType = SerializeType.JSON,
+        on_request: OnRequest | None = None,
+    ) -> None:
+        self.addresses = parse_addresses(addresses)
+        exchange = Exchange(
+            self.addresses,
+            shuffle=shuffle,
+            connect_timeout_s=connect_timeout_s,
+            tls=_context(tls),
+            credentials=credentials,
+            serialize_type=serialize_type,
+            on_request=on_request,
+        )
+        super().__init__(exchange, identity or Identity(), timeout_s)
+
+    @property
+    def chosen(self) -> Address:
+        """The NameServer that is asked first."""
+        return self._exchange.rotation.chosen
+
+    def at(self, address: str | Address) -> OneNameServer:
+        """The same requests, to this one of the addresses and no other."""
+        wanted = address if isinstance(address, Address) else parse_address(address)
+        if wanted not in self.addresses:
+            mine = ";".join(map(str, self.addresses))
+            raise UsageError(f"{wanted} is not among the addresses of this client ({mine})")
+        return OneNameServer(wanted, self._exchange, self._identity, self.timeout_s)
+
+    async def everywhere(self, do: Callable[[OneNameServer], Awaitable[T]]) -> Everywhere[T]:
+        """Do the same at every NameServer at once, as mqadmin does for KV, settings and permissions."""
+        answers: dict[str, T] = {}
+        failures: dict[str, RoutebookError] = {}
+
+        async def one(server: OneNameServer) -> None:
+            try:
+                answers[str(server.address)] = await do(server)
+            except RoutebookError as error:
+                failures[str(server.address)] = error
+
+        await asyncio.gather(*(one(self.at(address)) for address in self.addresses))
+        return Everywhere(answers, failures)
+
+    async def aclose(self) -> None:
+        """Close all connections; nothing can be asked any more."""
+        await self._exchange.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def _order(self) -> Sequence[Address]:
+        return self._exchange.rotation.order()
+
+
+def _context(tls: ssl.SSLContext | bool | None) -> ssl.SSLContext | None:
+    if isinstance(tls, ssl.SSLContext):
+        return tls
+    return ssl.create_default_context() if tls else None

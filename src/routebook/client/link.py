@@ -1,0 +1,172 @@
+"""One connection to one NameServer: many requests at once, each matched with its answer by its opaque."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Final, cast
+
+from routebook.client.addresses import Address
+from routebook.client.impostors import TELLING_BYTES, name_impostor, speaks_http2
+from routebook.errors import ConnectionFailed, NotANameServer, ProtocolError, Unreachable, Untrusted
+from routebook.wire.codec import encode
+from routebook.wire.command import Command, SerializeType
+from routebook.wire.peer import Peer
+
+_CLOSE_S: Final = 1.0
+
+OnRequest = Callable[[Command], None]
+
+
+class Link(asyncio.Protocol):
+    """An open connection. It never comes back once `closed`: open another one."""
+
+    def __init__(self, address: Address, on_request: OnRequest | None = None) -> None:
+        self.address = address
+        self.answered = False  # whether anything was ever answered: then it is no stranger
+        self._on_request = on_request
+        self._peer = Peer()
+        self._waiting: dict[int, asyncio.Future[Command]] = {}
+        self._first = b""
+        self._heard = 0  # chunks that arrived
+        self._failure: ConnectionFailed | None = None  # set: it takes no more requests
+        self._lost = False  # set: and those under way have failed
+        self._transport: asyncio.Transport | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._gone = asyncio.Event()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is of no more use."""
+        return self._failure is not None
+
+    @property
+    def gone(self) -> bool:
+        """Whether its socket is closed, too."""
+        return self._gone.is_set()
+
+    @property
+    def heard(self) -> int:
+        """How many times bytes arrived; unchanged means that it was silent in between."""
+        return self._heard
+
+    async def ask(self, command: Command, serialize_type: SerializeType = SerializeType.JSON) -> Command:
+        """Send a request and wait for its answer; for how long is up to the caller, who cancels it."""
+        if command.opaque in self._waiting:
+            raise ValueError(f"opaque {command.opaque} is in use on this connection")
+        future: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
+        self._waiting[command.opaque] = future
+        try:
+            await self.send(command, serialize_type)
+            return await future
+        finally:
+            del self._waiting[command.opaque]
+            if future.done() and not future.cancelled():
+                future.exception()  # taken note of, should the sending have failed first
+            self._close_if_retired()
+
+    async def send(self, command: Command, serialize_type: SerializeType = SerializeType.JSON) -> None:
+        """Send without waiting for an answer; returns when the system has taken all but a little of it."""
+        if self._failure is not None or self._transport is None:
+            raise _again(self._failure or Unreachable(str(self.address), "is not connected"))
+        self._transport.write(encode(command, serialize_type))
+        await self._writable.wait()
+        if self._lost and self._failure is not None:
+            raise _again(self._failure)
+
+    def retire(self) -> None:
+        """Take no more requests, and close when those under way are answered."""
+        if self._failure is None:
+            self._failure = Unreachable(str(self.address), "is going away")
+        self._close_if_retired()
+
+    def fail(self, failure: ConnectionFailed) -> None:
+        """Close at once; whoever waits is told why."""
+        self._settle(failure)
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def aclose(self) -> None:
+        """Close in order, by force if that takes long; returns when the socket is closed."""
+        self._settle(Unreachable(str(self.address), "was closed on this side"))
+        if self._transport is None:
+            return
+        self._transport.close()
+        try:
+            await asyncio.wait_for(self._gone.wait(), _CLOSE_S)
+        except TimeoutError:
+            self._transport.abort()
+            await self._gone.wait()
+
+    def _settle(self, failure: ConnectionFailed) -> None:
+        if self._failure is None or not self._lost:
+            self._failure = failure
+        self._lost = True
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(_again(self._failure))
+        self._writable.set()
+
+    def _close_if_retired(self) -> None:
+        if self._failure is not None and not self._waiting and self._transport is not None:
+            self._transport.close()
+
+    # what asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        plain: socket.socket | None = transport.get_extra_info("socket")
+        if plain is not None and plain.family in {socket.AF_INET, socket.AF_INET6}:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def data_received(self, data: bytes) -> None:
+        self._heard += 1
+        if not self.answered and len(self._first) < TELLING_BYTES:
+            self._first += data[:TELLING_BYTES]
+            if speaks_http2(self._first):
+                self.fail(NotANameServer(str(self.address), name_impostor(self._first, "HTTP/2")))
+                return
+        try:
+            self._peer.feed(data)
+            while (command := self._peer.next_command()) is not None:
+                self._take(command)
+        except ProtocolError as error:
+            self.fail(NotANameServer(str(self.address), name_impostor(self._first, str(error))))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.fail(self._why_lost(exc))
+        self._transport = None
+        self._gone.set()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def _take(self, command: Command) -> None:
+        if not command.is_response:
+            if self._on_request is not None:
+                self._on_request(command)
+            return
+        self.answered = True
+        future = self._waiting.get(command.opaque)
+        if future is not None and not future.done():
+            future.set_result(command)
+
+    def _why_lost(self, error: Exception | None) -> ConnectionFailed:
+        address = str(self.address)
+        if isinstance(error, ssl.SSLError):
+            return Untrusted(address, f"ended TLS: {error.reason or error}")
+        if self._peer.buffered and not self.answered:
+            return NotANameServer(address, name_impostor(self._first, "it closed the connection within a frame"))
+        if self.answered:
+            return Unreachable(address, "closed the connection")
+        hint = "closed the connection without an answer; it may want TLS, or be something else than a NameServer"
+        return Unreachable(address, hint)
+
+
+def _again(failure: ConnectionFailed) -> ConnectionFailed:
+    """One of its own for each that waits: an exception keeps the trace of where it was raised."""
+    return type(failure)(failure.address, failure.why)

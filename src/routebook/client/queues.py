@@ -1,0 +1,138 @@
+"""A topic's queues as producers and consumers see them, derived from its route exactly as the Java client does.
+
+to publish     orderTopicConf `b1:4;b2:4`  → exactly those, ordered
+               else static mapping         → logical queues 0..n-1 of the mock broker `__syslo__<scope>`
+               else                        → queueDatas by broker name, writable, whose broker has a master: 0..write-1
+to subscribe   static mapping              → as above
+               else                        → queueDatas, readable, master or not: 0..read-1
+
+Java: MQClientInstance.topicRouteData2TopicPublishInfo, …2TopicSubscribeInfo and ClientMetadata.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+
+from routebook.codes import MASTER_ID, PERM_READ, PERM_WRITE
+from routebook.errors import MalformedRoute
+from routebook.model import TopicQueueMappingInfo, TopicRoute
+
+MOCK_BROKER_PREFIX: Final = "__syslo__"
+NO_HOST: Final = "__syslo__none__"
+_GLOBAL_SCOPE: Final = "__global__"
+_INT32: Final = 1 << 31
+_MOST_QUEUES: Final = 1 << 20  # a route that says more is a mistake, and would take all memory
+
+
+class MessageQueue(NamedTuple):
+    """One queue of a topic. For a static topic `broker` is the mock name of its scope."""
+
+    topic: str
+    broker: str
+    queue_id: int
+
+
+class PublishQueues(msgspec.Struct, frozen=True):
+    """Where a producer may send, in order; `ordered` where the queues come from an order configuration."""
+
+    queues: tuple[MessageQueue, ...]
+    ordered: bool = False
+
+
+def publish_queues(topic: str, route: TopicRoute) -> PublishQueues:
+    """The queues a producer sends to."""
+    if route.order_topic_conf:
+        return PublishQueues(tuple(_ordered_queues(topic, route.order_topic_conf)), ordered=True)
+    mappings = route.topic_queue_mapping_by_broker
+    if route.order_topic_conf is None and mappings:
+        # Java sorts by id alone; queues of two scopes with one id come in hash order there, by name here
+        queues = sorted(static_queue_hosts(topic, mappings), key=lambda queue: (queue.queue_id, _java(queue.broker)))
+        return PublishQueues(tuple(queues))
+    with_master: dict[str, bool] = {}
+    for data in route.broker_datas:
+        with_master.setdefault(data.broker_name, MASTER_ID in data.broker_addrs)  # Java: the first of that name
+    return PublishQueues(
+        tuple(
+            MessageQueue(topic, data.broker_name, queue_id)
+            for data in sorted(route.queue_datas, key=lambda data: _java(data.broker_name))
+            if data.perm & PERM_WRITE and with_master.get(data.broker_name, False)
+            for queue_id in _ids(data.write_queue_nums, topic)
+        )
+    )
+
+
+def subscribe_queues(topic: str, route: TopicRoute) -> frozenset[MessageQueue]:
+    """The queues a consumer reads from, over all members of its group."""
+    if route.topic_queue_mapping_by_broker:
+        return frozenset(static_queue_hosts(topic, route.topic_queue_mapping_by_broker))
+    return frozenset(
+        MessageQueue(topic, data.broker_name, queue_id)
+        for data in route.queue_datas
+        if data.perm & PERM_READ
+        for queue_id in _ids(data.read_queue_nums, topic)
+    )
+
+
+def static_queue_hosts(topic: str, mappings: Mapping[str, TopicQueueMappingInfo]) -> dict[MessageQueue, str]:
+    """A static topic's logical queues, and the broker that hosts each: the one of the highest epoch that claims it.
+
+    Where two of one epoch claim a queue, Java takes the one that its hash order brings last; here the last by name.
+    """
+    scopes: dict[str, list[TopicQueueMappingInfo]] = {}
+    for name in sorted(mappings, key=_java):
+        if (scope := mappings[name].scope) is not None:
+            scopes.setdefault(scope, []).append(mappings[name])
+    hosts: dict[MessageQueue, str] = {}
+    for scope, infos in scopes.items():
+        claims: dict[int, str | None] = {}
+        for info in sorted(infos, key=lambda info: info.epoch):
+            claims.update(dict.fromkeys(info.curr_id_map or (), info.bname))
+        total = max((info.total_queues for info in infos if info.epoch >= -1), default=0)
+        for queue_id in _ids(total, topic):
+            host = claims.get(queue_id, NO_HOST)
+            hosts[MessageQueue(topic, mock_broker_name(scope), queue_id)] = host if host is not None else NO_HOST
+    return hosts
+
+
+def mock_broker_name(scope: str) -> str:
+    """The name that stands for all brokers of a static topic's scope. Java: TopicQueueMappingUtils."""
+    return MOCK_BROKER_PREFIX + (scope[2:] if scope == _GLOBAL_SCOPE else scope)
+
+
+def _ordered_queues(topic: str, order_conf: str) -> Iterable[MessageQueue]:
+    for part in _java_split(order_conf, ";"):
+        fields = _java_split(part, ":")
+        if len(fields) < 2 or (count := _java_int(fields[1])) is None:
+            raise MalformedRoute(
+                f"the order configuration of topic {topic} is {order_conf!r}: {part!r} is not BROKER:QUEUES"
+            )
+        for queue_id in _ids(count, topic):
+            yield MessageQueue(topic, fields[0], queue_id)
+
+
+def _ids(count: int, topic: str) -> range:
+    if count > _MOST_QUEUES:
+        raise MalformedRoute(f"the route of topic {topic} names {count} queues on one broker")
+    return range(count)
+
+
+def _java_split(text: str, separator: str) -> list[str]:
+    """Java's String.split: empty strings at the end are dropped, and splitting the empty string gives one."""
+    parts = text.split(separator)
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts if len(parts) > 1 or parts[0] or not text else []
+
+
+def _java_int(text: str) -> int | None:
+    digits = text[1:] if text[:1] in {"+", "-"} else text
+    if not digits.isdecimal() or len(digits.lstrip("0")) > 10:
+        return None
+    value = int(text)
+    return value if -_INT32 <= value < _INT32 else None
+
+
+def _java(name: str) -> bytes:
+    """Java compares strings by UTF-16 unit."""
+    return name.encode("utf-16-be", "surrogatepass")

@@ -1,0 +1,106 @@
+"""Follow the routes of topics: ask every so often, and tell what changed.
+
+Asking is what works with every NameServer. A server that can push says only that something changed: call `nudge` then,
+and the watcher looks at once. What changed is always read from the route itself.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from typing import Final, TypeAlias
+
+import msgspec
+
+from routebook.client.calls import NameServerCalls
+from routebook.errors import ConnectionFailed, RequestError, TopicNotExist
+from routebook.model import TopicRoute
+
+POLL_INTERVAL_S: Final = 30.0  # Java: pollNameServerInterval
+
+
+class RouteChange(msgspec.Struct, frozen=True):
+    """A topic's route is another one; None: there is none. The first look at a topic is a change from None."""
+
+    topic: str
+    before: TopicRoute | None
+    after: TopicRoute | None
+
+
+class LookupFailed(msgspec.Struct, frozen=True):
+    """A topic could not be looked up, told once until it can again; what was known of it stands, as in Java."""
+
+    topic: str
+    error: ConnectionFailed | RequestError
+
+
+WatchEvent: TypeAlias = RouteChange | LookupFailed
+
+
+class RouteWatcher:
+    """`async for event in RouteWatcher(client, topics)`: goes on until its task is cancelled, or the loop is left."""
+
+    def __init__(self, client: NameServerCalls, topics: Iterable[str], *, every_s: float = POLL_INTERVAL_S) -> None:
+        self.routes: dict[str, TopicRoute | None] = {}
+        self._client = client
+        self._topics = list(dict.fromkeys(topics))
+        self._every_s = every_s
+        self._failing: set[str] = set()
+        self._nudged: set[str] = set()
+        self._wake = asyncio.Event()
+
+    def nudge(self, topic: str | None = None) -> None:
+        """This topic (or any, with None) may have changed: look now."""
+        self._nudged.update(self._topics if topic is None else {topic} & set(self._topics))
+        if self._nudged:
+            self._wake.set()
+
+    async def __aiter__(self) -> AsyncIterator[WatchEvent]:
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        while True:
+            if loop.time() >= due:
+                due = loop.time() + self._every_s
+                self._nudged.update(self._topics)
+            topics = [topic for topic in self._topics if topic in self._nudged]
+            self._nudged.clear()
+            self._wake.clear()
+            for topic in topics:
+                event = await self._look(topic)
+                if event is not None:
+                    yield event
+            try:
+                async with asyncio.timeout_at(due):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    async def _look(self, topic: str) -> WatchEvent | None:
+        try:
+            route = await self._client.route(topic)
+        except TopicNotExist:
+            route = None
+        except (ConnectionFailed, RequestError) as error:
+            known = topic in self._failing
+            self._failing.add(topic)
+            return None if known else LookupFailed(topic, error)
+        self._failing.discard(topic)
+        before = self.routes.get(topic)
+        self.routes[topic] = route
+        return RouteChange(topic, before, route) if route_changed(before, route) else None
+
+
+def route_changed(before: TopicRoute | None, after: TopicRoute | None) -> bool:
+    """Java: TopicRouteData.topicRouteDataChanged. The order of lists does not count, nor do a broker's cluster,
+    zone and acting-master flag: what matters is who is there, at which addresses, with which queues."""
+    if before is None or after is None:
+        return before is not after
+    return _compared(before) != _compared(after)
+
+
+def _compared(route: TopicRoute) -> tuple[object, ...]:
+    return (
+        sorted((data.broker_name, sorted(data.broker_addrs.items())) for data in route.broker_datas),
+        route.order_topic_conf,
+        sorted(msgspec.structs.astuple(data) for data in route.queue_datas),
+        route.filter_server_table,
+        route.topic_queue_mapping_by_broker,
+    )

@@ -1,0 +1,190 @@
+"""One line of the journal: a JSON object, `v ns boot seq at kind` and then the kind's own fields. Pure.
+
+    {"v":1,"ns":"n1","boot":"b1","seq":7,"at":1731700000000,"kind":"server_stopped","reason":"SIGTERM"}\\n
+
+docs/journal.md says what may change under the same `v`. A reader ignores fields it does not know, keeps kinds it does
+not know as they are, and refuses another `v`.
+"""
+
+import json
+from typing import Annotated, Any, Final, get_args
+
+import msgspec
+
+from routebook.errors import JournalError, JournalVersion
+from routebook.events import Event, JournalHole
+
+FORMAT_VERSION: Final = 1
+ENVELOPE_FIELDS: Final = ("v", "ns", "boot", "seq", "at", "kind")
+
+
+def _kinds() -> dict[str, type[Event]]:
+    """What `kind` says, and the struct that it means."""
+    return {str(kind.__struct_config__.tag): kind for kind in get_args(Event)}
+
+
+KINDS: Final = _kinds()
+HOLE_KIND: Final = str(JournalHole.__struct_config__.tag)
+
+
+class UnknownEvent(msgspec.Struct, frozen=True):
+    """An event of a kind that a newer Routebook writes."""
+
+    kind: str
+    fields: dict[str, Any]
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """What every line has, whatever its kind."""
+
+    v: int
+    ns: str
+    boot: str
+    seq: Annotated[int, msgspec.Meta(ge=1)]
+    at: int
+    kind: str
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One event, and who wrote it, as which number, when (ms since the epoch)."""
+
+    v: int
+    ns: str
+    boot: str
+    seq: int
+    at: int
+    event: Event | UnknownEvent
+
+    @property
+    def kind(self) -> str:
+        return self.event.kind if isinstance(self.event, UnknownEvent) else kind_of(self.event)
+
+
+class _Version(msgspec.Struct, frozen=True):
+    v: int
+
+
+_envelope: Final = msgspec.json.Decoder(Envelope)
+_version: Final = msgspec.json.Decoder(_Version)
+_events: Final = {kind: msgspec.json.Decoder(struct) for kind, struct in KINDS.items()}
+_anything: Final = msgspec.json.Decoder(dict[str, Any])
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def kind_of(event: Event) -> str:
+    """The name of an event's kind."""
+    return str(event.__struct_config__.tag)
+
+
+class RecordEncoder:
+    """Writes the lines of one start of one NameServer."""
+
+    __slots__ = ("_prefix",)
+
+    def __init__(self, *, ns: str, boot: str) -> None:
+        head = msgspec.json.encode({"v": FORMAT_VERSION, "ns": ns, "boot": boot})
+        self._prefix = head[:-1] + b',"seq":'
+
+    def line(self, event: Event | UnknownEvent, *, seq: int, at_ms: int) -> bytes:
+        """The line, with its line feed."""
+        return b'%b%d,"at":%d,%b\n' % (self._prefix, seq, at_ms, _event_json(event)[1:])
+
+
+def encode_record(record: Record) -> bytes:
+    """A record as a line."""
+    encoder = RecordEncoder(ns=record.ns, boot=record.boot)
+    return encoder.line(record.event, seq=record.seq, at_ms=record.at)
+
+
+def decode_envelope(line: bytes) -> Envelope:
+    """What every line has; checks that the whole line is JSON. Raises JournalError."""
+    try:
+        envelope = _envelope.decode(line)
+    except msgspec.DecodeError as problem:  # ValidationError is one of them
+        return _lenient_envelope(line, problem)
+    if envelope.v != FORMAT_VERSION:
+        raise _other_version(envelope.v)
+    return envelope
+
+
+def decode_record(line: bytes) -> Record:
+    """A line as a record. Raises JournalError."""
+    return decode_event(line, decode_envelope(line))
+
+
+def decode_event(line: bytes, envelope: Envelope) -> Record:
+    """The record of a line whose envelope is decoded already. Raises JournalError."""
+    decoder = _events.get(envelope.kind)
+    event: Event | UnknownEvent
+    if decoder is None:
+        fields = _all_fields(line)
+        event = UnknownEvent(envelope.kind, {k: v for k, v in fields.items() if k not in ENVELOPE_FIELDS})
+    else:
+        try:
+            event = decoder.decode(line)
+        except msgspec.DecodeError as problem:
+            event = _lenient_event(line, envelope.kind, problem)
+    return Record(envelope.v, envelope.ns, envelope.boot, envelope.seq, envelope.at, event)
+
+
+# Names and values come from peers, and Java lets half a surrogate pair into a string. It has no UTF-8, so msgspec
+# neither writes nor reads it; the standard library's JSON does, as an escape. Such lines are rare: they may be slow.
+
+
+def _event_json(event: Event | UnknownEvent) -> bytes:
+    if isinstance(event, UnknownEvent):
+        plain = {"kind": event.kind, **event.fields}
+    else:
+        try:
+            return _encode(event)
+        except UnicodeEncodeError:
+            plain = msgspec.to_builtins(event, str_keys=True)
+    return json.dumps(plain, separators=(",", ":")).encode()
+
+
+def _lenient_envelope(line: bytes, problem: msgspec.DecodeError) -> Envelope:
+    try:
+        version = _version.decode(line).v
+    except msgspec.DecodeError:
+        version = FORMAT_VERSION
+    if version != FORMAT_VERSION:
+        raise _other_version(version) from None
+    if not _has_surrogate(line):
+        raise JournalError(f"not a journal line: {problem}") from None
+    try:
+        return msgspec.convert(json.loads(line), Envelope)
+    except (ValueError, msgspec.ValidationError):
+        raise JournalError(f"not a journal line: {problem}") from None
+
+
+def _lenient_event(line: bytes, kind: str, problem: msgspec.DecodeError) -> Event:
+    wrong = JournalError(f"not a {kind} event: {problem}")
+    if not _has_surrogate(line):
+        raise wrong from None
+    try:
+        event: Event = msgspec.convert(json.loads(line), KINDS[kind], str_keys=True)
+    except (ValueError, msgspec.ValidationError):
+        raise wrong from None
+    return event
+
+
+def _all_fields(line: bytes) -> dict[str, Any]:
+    try:
+        return _anything.decode(line)
+    except msgspec.DecodeError as problem:
+        try:
+            fields: dict[str, Any] = json.loads(line)
+        except ValueError:
+            raise JournalError(f"not a journal line: {problem}") from None
+        return fields
+
+
+def _has_surrogate(line: bytes) -> bool:
+    return b"\\ud" in line or b"\\uD" in line
+
+
+def _other_version(version: int) -> JournalVersion:
+    return JournalVersion(
+        f"journal format version {version}, and this Routebook reads {FORMAT_VERSION}: "
+        "it was written by another release; use that one, or a newer one"
+    )

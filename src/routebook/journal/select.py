@@ -1,0 +1,54 @@
+"""Which records somebody asked for: by kind, by broker, by topic. Pure."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from routebook.events import Event, MappingsChanged, PeerDiverged, PreservationEntered, TopicDeleted, TopicsChanged
+from routebook.journal.record import Record, UnknownEvent
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """Of each that is not empty one must fit. A broker is meant by its name or its address."""
+
+    kinds: frozenset[str] = frozenset()
+    brokers: frozenset[str] = frozenset()
+    topics: frozenset[str] = frozenset()
+
+    def fits(self, record: Record) -> bool:
+        return (
+            (not self.kinds or record.kind in self.kinds)
+            and (not self.brokers or not self.brokers.isdisjoint(brokers_of(record.event)))
+            and (not self.topics or not self.topics.isdisjoint(topics_of(record.event)))
+        )
+
+
+def brokers_of(event: Event | UnknownEvent) -> Iterator[str]:
+    """Names and addresses of the brokers that an event is about."""
+    yield from _texts(event, "broker", "addr")
+    if isinstance(event, TopicDeleted | PeerDiverged):
+        yield from event.brokers
+    elif isinstance(event, PreservationEntered):
+        yield from event.addrs
+
+
+def topics_of(event: Event | UnknownEvent) -> Iterator[str]:
+    """The topics that an event is about."""
+    yield from _texts(event, "topic")
+    match event:
+        case TopicsChanged():
+            yield from event.added
+            yield from event.changed
+            yield from event.removed
+        case MappingsChanged():
+            yield from event.mappings
+            yield from event.removed
+        case PeerDiverged():
+            yield from event.topics
+
+
+def _texts(event: Event | UnknownEvent, *names: str) -> Iterator[str]:
+    for name in names:
+        value = event.fields.get(name) if isinstance(event, UnknownEvent) else getattr(event, name, None)
+        if isinstance(value, str):
+            yield value

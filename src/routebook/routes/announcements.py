@@ -1,0 +1,68 @@
+"""What a master, or the slave that leads, announces with its registration: topics and static-topic mappings."""
+
+from collections.abc import Collection, Iterable
+
+from routebook.codes import PERM_WRITE
+from routebook.events import MappingsChanged, RouteEvent, TopicCause
+from routebook.model import Registration, TopicConfig, TopicQueueMappingInfo
+from routebook.routes.differences import QueueDifferences
+from routebook.routes.state import Tables
+
+
+def announce(
+    tables: Tables, registration: Registration, *, everything: bool, read_only: bool, drop_others: bool
+) -> list[RouteEvent]:
+    """Upsert what is announced: everything, or where the version is old news only what is missing.
+
+    Java: so queues that changed under the same version are not noticed (B12).
+    """
+    broker, topics = registration.broker, registration.body.topics or ()
+    differences = QueueDifferences(tables, broker)
+    dropped: list[MappingsChanged] = []
+    if drop_others:
+        announced = {config.topic_name for config in topics}
+        others = [t for t, entry in tables.topic_table.items() if broker in entry.queues and t not in announced]
+        for topic in others:
+            differences.drop(topic)
+        dropped = _drop_mappings(tables, broker, others)
+    group = tables.group_table[broker]
+    keep = ~PERM_WRITE if read_only else -1
+    for config in _wanted(tables, broker, topics, everything=everything):
+        shape = (config.perm & keep, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
+        differences.put(config.topic_name, group.queue(shape))
+    mapped = _put_mappings(tables, registration, returning=differences.added, everything=everything)
+    return [*differences.events(TopicCause.REGISTRATION), *dropped, *mapped]
+
+
+def _wanted(tables: Tables, broker: str, topics: tuple[TopicConfig, ...], *, everything: bool) -> Iterable[TopicConfig]:
+    """Each topic once: of two with one name the last counts, or where only missing ones do, the first."""
+    if everything:
+        return {config.topic_name: config for config in topics}.values()
+    wanted: dict[str, TopicConfig] = {}
+    for config in topics:
+        entry = tables.topic_table.get(config.topic_name)
+        if entry is None or broker not in entry.queues:
+            wanted.setdefault(config.topic_name, config)
+    return wanted.values()
+
+
+def _put_mappings(
+    tables: Tables, registration: Registration, *, returning: Collection[str], everything: bool
+) -> list[MappingsChanged]:
+    """A mapping went with its topic when that was deleted, so it returns with it. Java: mappings never go (B5)."""
+    by_owner: dict[str, dict[str, TopicQueueMappingInfo]] = {}
+    for topic, info in registration.body.mappings.items():
+        # Java: a mapping stands under the name in it, even where that is not the broker's own
+        owner = registration.broker if info.bname is None else info.bname
+        stored = tables.mapping_table.get(topic, {}).get(owner)
+        if stored != info and (everything or (stored is None and topic in returning)):
+            tables.put_mapping(topic, broker=owner, info=info)
+            by_owner.setdefault(owner, {})[topic] = info
+    return [MappingsChanged(broker=owner, mappings=mappings) for owner, mappings in by_owner.items()]
+
+
+def _drop_mappings(tables: Tables, broker: str, topics: list[str]) -> list[MappingsChanged]:
+    mapped = [topic for topic in topics if broker in tables.mapping_table.get(topic, ())]
+    for topic in mapped:
+        tables.drop_mapping(topic, broker)
+    return [MappingsChanged(broker=broker, removed=tuple(mapped))] if mapped else []

@@ -1,0 +1,103 @@
+"""A broker registers (103). Java: RouteInfoManager.registerBroker; but all is checked before anything changes."""
+
+from routebook.codes import MASTER_ID
+from routebook.effects import Change
+from routebook.events import DownReason, RouteEvent
+from routebook.model import BrokerKey, DataVersion, RegisterResult, Registration, RoutePolicy
+from routebook.routes.acting_master import arrival_notice
+from routebook.routes.announcements import announce
+from routebook.routes.leases import is_changed
+from routebook.routes.removal import Leaver, remove
+from routebook.routes.seating import make_room, take_seat
+from routebook.routes.state import BrokerGroup, Renewal, Tables
+
+
+def register(
+    tables: Tables,
+    registration: Registration,
+    *,
+    connection: int,
+    now_ms: int,
+    policy: RoutePolicy,
+    fingerprint: bytes | None = None,
+) -> tuple[RegisterResult | None, Change]:
+    """Take a broker in, or note what is new about it. The result is None where Java refuses with code 1."""
+    body, broker, broker_id = registration.body, registration.broker, registration.broker_id
+    if body.topics is None:
+        # Java: answers 0 too, but leaves an empty group behind, or takes the version without the topics
+        return RegisterResult(), Change()
+    group = tables.group_table.get(broker)
+    holder = None if group is None else group.members.get(broker_id)
+    if holder is not None and _is_outranked(tables, registration, holder):
+        return RegisterResult(), _turn_away(tables, registration, policy)
+    if holder is None and len(body.topics) == 1:
+        # Looks like an incremental registration, so the whole one is missing. Java: leaves an empty group behind (B2)
+        return None, Change()
+    least_before = MASTER_ID if group is None else group.least_id
+    is_first = holder is None
+    is_new_version = is_changed(tables, registration.key, body.data_version)
+
+    events: list[RouteEvent] = [*make_room(tables, registration)]
+    events += take_seat(tables, registration, connection=connection, now_ms=now_ms)
+    group = tables.group_table[broker]
+    is_prime_slave = registration.acting_master is not None and broker_id != MASTER_ID and broker_id == group.least_id
+    if broker_id == MASTER_ID or is_prime_slave:
+        events += announce(
+            tables,
+            registration,
+            everything=is_first or is_new_version,
+            read_only=is_prime_slave and group.enable_acting_master,
+            drop_others=policy.delete_topic_with_broker_registration and not body.mappings,
+        )
+    notices = []
+    if broker_id < least_before and policy.notify_min_broker_id_changed:
+        # Java: whether or not the group has acting masters, unlike when the least id leaves (B17)
+        notices.append(arrival_notice(group, registration.ha_addr))
+    change = tables.settle(events, notices)
+    result = _result(tables, group, registration)
+    _remember(tables, registration, fingerprint, result)
+    return result, change
+
+
+def _is_outranked(tables: Tables, registration: Registration, holder: BrokerKey) -> bool:
+    """Whether another address of this cluster holds the id with a later epoch; an equal one yields."""
+    if holder.addr == registration.addr or holder.cluster != registration.cluster:
+        return False
+    return _epoch(tables.lease_table[holder].data_version) > _epoch(registration.body.data_version)
+
+
+def _epoch(version: DataVersion | None) -> int:
+    """The controller's master epoch; 0 outside controller mode."""
+    # Java: a null version on either side throws here, and the registration is lost without a word
+    return 0 if version is None else version.state_version
+
+
+def _turn_away(tables: Tables, registration: Registration, policy: RoutePolicy) -> Change:
+    """A deposed broker claims an id that its successor has: it loses the seat it had in this group, and its lease.
+
+    Java: also lets it set the group's flags, and does not make a group read only that lost its master so.
+    """
+    lease = tables.lease_table.get(registration.key)
+    seat = None if lease is None else lease.seats.get(registration.broker)
+    if seat is None:
+        return Change()
+    leaver = Leaver(registration.key, registration.broker, seat.broker_id)
+    return tables.settle(*remove(tables, [leaver], reason=DownReason.REPLACED, policy=policy))
+
+
+def _result(tables: Tables, group: BrokerGroup, registration: Registration) -> RegisterResult:
+    """A slave learns of its master, if that lives in the same cluster."""
+    master = group.members.get(MASTER_ID)
+    if registration.broker_id == MASTER_ID or master is None or master.cluster != registration.cluster:
+        return RegisterResult()
+    return RegisterResult(ha_addr=tables.lease_table[master].ha_addr, master_addr=master.addr)
+
+
+def _remember(tables: Tables, registration: Registration, fingerprint: bytes | None, result: RegisterResult) -> None:
+    """Keep what `renew` needs, if the same registration again is sure to do nothing while its group is untouched."""
+    lease = tables.lease_table[registration.key]
+    lease.renewal = None
+    # a null version is always news
+    if fingerprint is not None and registration.body.data_version is not None:
+        touched = tables.group_table[registration.broker].touched
+        lease.renewal = Renewal(fingerprint, registration.broker, touched, result)

@@ -1,0 +1,91 @@
+"""A registering broker takes its seat: in its group under its id, in its cluster, on its lease."""
+
+from routebook.codes import DEFAULT_HEARTBEAT_TIMEOUT_MS
+from routebook.events import BrokerChanged, BrokerDown, BrokerUp, DownReason
+from routebook.model import Registration
+from routebook.routes.removal import take_out
+from routebook.routes.state import Lease, Tables
+
+
+def make_room(tables: Tables, registration: Registration) -> list[BrokerDown]:
+    """Unseat whoever the registration replaces: another address under its id, or itself in another cluster.
+
+    Java: forgets their addresses, but keeps their leases, filter servers and old cluster for ever (B3).
+    """
+    group = tables.group_table.get(registration.broker)
+    if group is None:
+        return []
+    replaced = []
+    holder = group.members.get(registration.broker_id)
+    if holder is not None and holder != registration.key:
+        replaced.append(holder)
+    itself = group.member_at(registration.addr)
+    if itself is not None and itself not in (registration.key, holder):
+        replaced.append(itself)
+    return [take_out(tables, key, registration.broker, DownReason.REPLACED) for key in replaced]
+
+
+def take_seat(
+    tables: Tables, registration: Registration, *, connection: int, now_ms: int
+) -> list[BrokerUp | BrokerChanged]:
+    """Seat the broker, refresh its lease, set the group's flags; say what is new, if anything is."""
+    key, broker, body = registration.key, registration.broker, registration.body
+    lease = tables.lease_table.get(key)
+    before = None if lease is None else lease.seats.get(broker)
+    lease = tables.seat(key, broker=broker, broker_id=registration.broker_id, connection=connection)
+    up = BrokerUp(
+        cluster=key.cluster,
+        broker=broker,
+        broker_id=registration.broker_id,
+        addr=key.addr,
+        ha_addr=registration.ha_addr,
+        timeout_ms=DEFAULT_HEARTBEAT_TIMEOUT_MS if registration.timeout_ms is None else registration.timeout_ms,
+        acting_master=bool(registration.acting_master),
+        zone=registration.zone,
+        data_version=body.data_version,
+        filter_servers=lease.filter_servers if body.filter_servers is None else body.filter_servers,
+    )
+    is_changed = write_down(tables, lease, up)
+    lease.last_update_ms = now_ms
+    if before is None:
+        return [up]
+    if is_changed or before.broker_id != up.broker_id:
+        return [changed(up, before_id=before.broker_id)]
+    return []
+
+
+def write_down(tables: Tables, lease: Lease, state: BrokerUp | BrokerChanged) -> bool:
+    """Set what a member says about itself and its group; whether any of it is new."""
+    group = tables.group_table[state.broker]
+    flags = (state.acting_master, state.zone)
+    is_flag_changed = (group.enable_acting_master, group.zone) != flags
+    if is_flag_changed:
+        # Java: the flags of a group are those of the member that registered last (B10)
+        group.enable_acting_master, group.zone = flags
+        tables.touch(group, shown=True)
+    is_filter_changed = lease.filter_servers != state.filter_servers
+    terms = (state.timeout_ms, state.data_version, state.ha_addr)
+    is_lease_changed = is_filter_changed or (lease.timeout_ms, lease.data_version, lease.ha_addr) != terms
+    if is_lease_changed:
+        lease.filter_servers = state.filter_servers
+        lease.timeout_ms, lease.data_version, lease.ha_addr = terms
+        for name in lease.seats:
+            tables.touch(tables.group_table[name], shown=is_filter_changed)
+    return is_flag_changed or is_lease_changed
+
+
+def changed(up: BrokerUp, *, before_id: int) -> BrokerChanged:
+    """The same state, of a member that was there before."""
+    return BrokerChanged(
+        cluster=up.cluster,
+        broker=up.broker,
+        broker_id=up.broker_id,
+        before_id=before_id,
+        addr=up.addr,
+        ha_addr=up.ha_addr,
+        timeout_ms=up.timeout_ms,
+        acting_master=up.acting_master,
+        zone=up.zone,
+        data_version=up.data_version,
+        filter_servers=up.filter_servers,
+    )

@@ -1,0 +1,125 @@
+"""What the tables show: routes, clusters, lists of names."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from routebook.model import BrokerData, ClusterInfo, QueueData, RoutePolicy, TopicList, TopicRoute
+from routebook.routes.acting_master import route_addrs
+from routebook.routes.state import BrokerGroup, Tables
+
+
+class Sizes(NamedTuple):
+    """How much there is, for logs and metrics."""
+
+    brokers: int
+    groups: int
+    clusters: int
+    topics: int
+
+
+def route(tables: Tables, topic: str, policy: RoutePolicy) -> TopicRoute | None:
+    """Where a topic lives, or None. Java: pickupTopicRouteData."""
+    entry = tables.topic_table.get(topic)
+    if entry is None:
+        return None
+    acting = policy.support_acting_master
+    broker_datas: list[BrokerData] = []
+    filter_servers: dict[str, list[str]] = {}
+    for name, queue in entry.queues.items():
+        group = tables.group_table[name]
+        broker_datas.append(_broker_data(group, route_addrs(group, topic, queue) if acting else group.addrs))
+        for key in group.members.values():
+            servers = tables.lease_table[key].filter_servers
+            if servers:
+                filter_servers[key.addr] = list(servers)
+    mappings = tables.mapping_table.get(topic)
+    return TopicRoute(
+        broker_datas=broker_datas,
+        filter_server_table=filter_servers,
+        queue_datas=list(entry.queues.values()),
+        topic_queue_mapping_by_broker=None if mappings is None else dict(mappings),
+    )
+
+
+def route_revision(tables: Tables, topic: str) -> int:
+    """The revision of the last change that the topic's route shows; -1 if there is no route."""
+    entry = tables.topic_table.get(topic)
+    if entry is None:
+        return -1
+    groups = tables.group_table
+    return max([entry.revision, *[groups[name].revision for name in entry.queues]])
+
+
+def queues(tables: Tables, topic: str) -> Mapping[str, QueueData] | None:
+    """The topic's queues by broker, to be read only; None if nobody has it."""
+    entry = tables.topic_table.get(topic)
+    return None if entry is None else entry.queues
+
+
+def group(tables: Tables, name: str) -> BrokerGroup | None:
+    """The brokers of one name, to be read only."""
+    return tables.group_table.get(name)
+
+
+def cluster_info(tables: Tables) -> ClusterInfo:
+    """106: all groups under their true ids, and which cluster has which."""
+    return ClusterInfo(
+        broker_addr_table={name: _broker_data(group, group.addrs) for name, group in tables.group_table.items()},
+        cluster_addr_table={cluster: list(names) for cluster, names in tables.cluster_table.items()},
+    )
+
+
+def member_group(tables: Tables, broker: str) -> dict[int, str]:
+    """901: the addresses of a group by their true ids; of an unknown one, none."""
+    group = tables.group_table.get(broker)
+    return {} if group is None else group.addrs
+
+
+def topics(tables: Tables) -> list[str]:
+    """206."""
+    return list(tables.topic_table)
+
+
+def topics_of_cluster(tables: Tables, cluster: str) -> list[str]:
+    """224: topics with queues on any broker of the cluster."""
+    names = tables.cluster_table.get(cluster, {}).keys()
+    return [topic for topic, entry in tables.topic_table.items() if not names.isdisjoint(entry.queues)]
+
+
+def system_topics(tables: Tables) -> TopicList:
+    """304: names of clusters and brokers, which are topics too, and somebody's address to ask for the rest."""
+    names = [name for cluster, members in tables.cluster_table.items() for name in (cluster, *members)]
+    some = next(iter(tables.group_table.values()), None)
+    return TopicList(
+        broker_addr=None if some is None else some.members[some.least_id].addr,
+        topic_list=list(dict.fromkeys(names)),
+    )
+
+
+def unit_topics(tables: Tables, predicate: Callable[[int], bool]) -> list[str]:
+    """311, 312, 313: topics whose first queue entry has a system flag that pleases. Java looks at the first alone."""
+    return [
+        topic
+        for topic, entry in tables.topic_table.items()
+        if predicate(next(iter(entry.queues.values())).topic_sys_flag)
+    ]
+
+
+def sizes(tables: Tables) -> Sizes:
+    """How much there is."""
+    return Sizes(
+        brokers=sum(len(group.members) for group in tables.group_table.values()),
+        groups=len(tables.group_table),
+        clusters=len(tables.cluster_table),
+        topics=len(tables.topic_table),
+    )
+
+
+def _broker_data(group: BrokerGroup, addrs: dict[int, str]) -> BrokerData:
+    return BrokerData(
+        broker_addrs=addrs,
+        broker_name=group.name,
+        cluster=group.cluster,
+        enable_acting_master=group.enable_acting_master,
+        zone_name=group.zone,
+    )

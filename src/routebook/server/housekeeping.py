@@ -1,0 +1,70 @@
+"""Scheduled work: silent brokers, printed tables, counts, TLS files."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from routebook.server.connection import Shared
+
+_FIRST_SCAN_S: Final = 5.0
+_TLS_WATCH_S: Final = 0.5
+
+
+class Housekeeping:
+    """Timers that begin with `start` and end with `stop`. The periods are Java's."""
+
+    def __init__(self, shared: Shared, *, port: int) -> None:
+        self._shared = shared
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._port = port
+
+    def start(self) -> None:
+        scan_s = self._shared.nameserver.settings.scan_not_active_broker_interval_ms / 1000
+        self._every("scan of silent brokers", self._scan, first_s=_FIRST_SCAN_S, then_s=scan_s)
+        self._every("KV print", self._print_kv, first_s=60.0, then_s=600.0)
+        self._every("water mark", self._water_mark, first_s=10.0, then_s=1.0)
+        self._every("traffic counts", self._traffic, first_s=1.0, then_s=1.0)
+        if self._shared.contexts.watches:
+            self._every("TLS file watch", self._watch_tls, first_s=_TLS_WATCH_S, then_s=_TLS_WATCH_S)
+
+    def stop(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    def _every(self, name: str, work: Callable[[], None], *, first_s: float, then_s: float) -> None:
+        loop = asyncio.get_running_loop()
+
+        def one_round() -> None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001  around one round: the next may do better
+                self._shared.notes.round_failed(name, error)
+            self._timers[name] = loop.call_later(then_s, one_round)
+
+        self._timers[name] = loop.call_later(first_s, one_round)
+
+    def _scan(self) -> None:
+        shared = self._shared
+        outcome = shared.nameserver.scan(shared.now_ms())
+        shared.notes.happened(outcome.events)
+        shared.performer.perform(outcome)
+
+    def _print_kv(self) -> None:
+        self._shared.notes.kv_table(self._shared.nameserver.kv.namespaces())
+
+    def _water_mark(self) -> None:
+        if self._shared.notes.marks_water:
+            waiting = self._shared.performer.waiting(asyncio.get_running_loop().time())
+            self._shared.notes.water_mark(
+                asking=waiting.asking, asking_ms=waiting.asking_ms, others=waiting.saving, others_ms=waiting.saving_ms
+            )
+
+    def _traffic(self) -> None:
+        requests, responses = self._shared.counts.take()
+        self._shared.notes.traffic(self._port, requests, responses)
+
+    def _watch_tls(self) -> None:
+        news = self._shared.contexts.reload()
+        if news is not None:
+            self._shared.notes.tls_files(news)

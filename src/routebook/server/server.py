@@ -1,0 +1,239 @@
+"""A NameServer from its start to its end: start, serve, drain, stop.
+
+`Server` is one NameServer inside a running event loop; `run` is the process around it.
+"""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from routebook import __version__
+from routebook.events import DownReason, ServerStarted, ServerStopped
+from routebook.handlers import NameServer
+from routebook.kv import KvStore
+from routebook.server.clock import Clock
+from routebook.server.connection import Connection, Shared
+from routebook.server.effects import Performer
+from routebook.server.home import Home
+from routebook.server.housekeeping import Housekeeping
+from routebook.server.idle import IdleSweep
+from routebook.server.listening import BACKLOG, open_socket
+from routebook.server.load import load_kv
+from routebook.server.log import get_log
+from routebook.server.notes import Notes
+from routebook.server.notices import Notices
+from routebook.server.product import Product
+from routebook.server.saving import Saver
+from routebook.server.tls import TlsContexts
+from routebook.settings import Settings
+from routebook.wire.command import SerializeType
+
+_HIGH_WATER: Final = 64 * 1024  # Netty's
+_LOW_WATER: Final = 32 * 1024
+_LINGER_S: Final = 1.0  # for a peer that has got everything and does not close its side
+
+
+class Server:
+    """One NameServer: `await start()`, then it serves on `port` until `await stop()`. It can be started once."""
+
+    def __init__(self, settings: Settings, *, kv: KvStore | None = None) -> None:
+        """`kv` None reads the KV file that the settings name. Raises StartError where something cannot be used."""
+        self._settings = settings
+        clock = Clock()
+        if kv is None:
+            kv = load_kv(Path(settings.kv_config_path))
+        self.nameserver = NameServer(settings, started_ms=clock.now_ms(), kv=kv)
+        self._clock = clock
+        self._contexts = TlsContexts(settings.tls)
+        self._contexts.load()
+        self._listener: asyncio.Server | None = None
+        self._stop_started = False
+        self.address = ""
+        self.port = 0
+
+    async def start(self) -> None:
+        """Listen. Raises ListenError."""
+        settings, loop = self._settings, asyncio.get_running_loop()
+        serialize_type = SerializeType[settings.serialize_type]
+        opaques = count()
+        self._notes = notes = Notes(loop.time)
+        self._saver = Saver(kv_path=Path(settings.kv_config_path), settings_path=Path(settings.config_store_path))
+        self._notices = Notices(opaques=opaques, serialize_type=serialize_type, trouble=notes.unreachable)
+        self._product = Product(settings.product_namesrv_addrs, opaques=opaques, trouble=notes.unreachable)
+        performer = Performer(
+            saver=self._saver,
+            notices=self._notices,
+            product=self._product,
+            close=self._close_connection,
+            unsaved=notes.unsaved,
+            time=loop.time,
+        )
+        self._shared = shared = Shared(
+            nameserver=self.nameserver,
+            clock=self._clock,
+            contexts=self._contexts,
+            performer=performer,
+            notes=notes,
+            opaques=opaques,
+            serialize_type=serialize_type,
+            water_marks=_water_marks(settings),
+        )
+        sock = open_socket(
+            settings.bind_address,
+            settings.listen_port,
+            receive_bytes=settings.server_socket_rcv_buf_size,
+            send_bytes=settings.server_socket_snd_buf_size,
+        )
+        self.port = sock.getsockname()[1]
+        host = settings.bind_address
+        self.address = f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+        self.nameserver.settings = settings.with_port(self.port)
+        self._notices.own_addresses = {self.address, f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
+        self._housekeeping = Housekeeping(shared, port=self.port)
+        self._idle = IdleSweep(
+            shared.connections,
+            limit_s=settings.server_channel_max_idle_s,
+            idle=lambda connection: notes.idle(connection.address),
+        )
+        self._listener = await loop.create_server(lambda: Connection(shared, loop.time), sock=sock, backlog=BACKLOG)
+        self._housekeeping.start()
+        self._idle.start()
+        notes.happened([ServerStarted(version=__version__, listen=self.address)])
+
+    async def stop(self, reason: str = "asked to") -> None:
+        """Accept nobody any more, answer everything that has arrived, and end every connection."""
+        if self._listener is None or self._stop_started:
+            return
+        self._stop_started = True
+        await self._stop_accepting(self._listener)
+        settings = self.nameserver.settings
+        if settings.enable_shutdown_gracefully:
+            await self._send_away(settings.shutdown_wait_time_s)
+        await self._drain(settings.drain_s)
+        self._housekeeping.stop()
+        self._idle.stop()
+        self._notices.close()
+        self._product.close()
+        await self._saver.close()
+        self._notes.happened([ServerStopped(reason=reason)])
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._shared.connections)
+
+    async def _stop_accepting(self, listener: asyncio.Server) -> None:
+        # Who is already in the listening socket's queue may have sent a request: let the loop accept them first.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        listener.close()
+
+    async def _send_away(self, seconds: float) -> None:
+        """Java: enableShutdownGracefully. Newer callers are told to go elsewhere, older ones are still served."""
+        shared = self._shared
+        shared.going_away = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await shared.emptied.wait()
+
+    async def _drain(self, seconds: float) -> None:
+        shared = self._shared
+        shared.stopping = True
+        for connection in list(shared.connections.values()):
+            connection.drain()
+        deadline = asyncio.get_running_loop().time() + seconds
+        while shared.connections and (left := deadline - asyncio.get_running_loop().time()) > 0:
+            try:
+                async with asyncio.timeout(min(left, _LINGER_S)):
+                    await shared.emptied.wait()
+            except TimeoutError:
+                for connection in list(shared.connections.values()):
+                    if connection.ended and not connection.write_buffer_size:
+                        connection.close(DownReason.CLOSED)
+        for connection in list(shared.connections.values()):
+            connection.close(DownReason.CLOSED)
+        await asyncio.sleep(0)
+
+    def _close_connection(self, connection: int, reason: DownReason) -> None:
+        found = self._shared.connections.get(connection)
+        if found is not None:
+            found.close(reason)
+
+
+def _water_marks(settings: Settings) -> tuple[int, int]:
+    high, low = settings.write_buffer_high_water_mark, settings.write_buffer_low_water_mark
+    # as in Java, both or neither
+    return (high, min(low, high)) if high > 0 and low > 0 else (_HIGH_WATER, _LOW_WATER)
+
+
+def run(settings: Settings, home: Home, *, warnings: Iterable[str] = ()) -> int:
+    """Serve until a signal says stop; the exit code. Raises StartError."""
+    log = get_log()
+    for warning in warnings:
+        log.warning(warning)
+    _raise_file_limit()
+    server = Server(settings)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        reason = runner.run(_serve(server))
+    log.debug("home released", home=home.path, reason=reason)
+    return 0
+
+
+async def _serve(server: Server) -> str:
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[str] = loop.create_future()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _on_signal(stop, number))
+    await server.start()
+    _announce(server)
+    gc.collect()
+    gc.freeze()  # what is there now stays: no collection needs to look at it again
+    reason = await stop
+    await server.stop(reason)
+    return reason
+
+
+def _on_signal(stop: asyncio.Future[str], number: signal.Signals) -> Callable[[], None]:
+    def on_signal() -> None:
+        if stop.done():  # the second: whoever sends it does not want to wait
+            logging.shutdown()
+            os._exit(128 + number)
+        stop.set_result(number.name)
+
+    return on_signal
+
+
+def _announce(server: Server) -> None:
+    """The line that people and scripts wait for, and the one that Java's scripts wait for."""
+    serialize_type = server.nameserver.settings.serialize_type
+    with contextlib.suppress(OSError, ValueError):  # nobody listens on stdout: no reason not to serve
+        sys.stdout.write(
+            f"The Name Server boot success. serializeType={serialize_type}, address {server.address}\n"
+            f"listening on {server.address} (nameserver)\n"
+        )
+        sys.stdout.flush()
+
+
+def _raise_file_limit() -> None:
+    """Every connection is an open file; take as many as this user may have, as the JVM does."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    """uvloop's where it is installed; asyncio's own does the same, slower."""
+    try:
+        from uvloop import new_event_loop  # noqa: PLC0415  it may be missing
+    except ImportError:
+        return asyncio.new_event_loop
+    return new_event_loop

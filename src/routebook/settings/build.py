@@ -1,0 +1,190 @@
+"""From what the sources give to one value per setting, or a SettingsError that says which line to mend.
+
+Java silently keeps the old value where a new one does not parse, and takes any unknown key in silence. Here a value
+that does not parse, whoever's key it is, and an unknown key of Routebook's stop the start; an unknown key of Java's is
+kept and warned of.
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from routebook.errors import SettingsError
+from routebook.settings.sources import Given, Kind, Source
+from routebook.settings.table import (
+    BY_ENV,
+    BY_KEY,
+    JAVA_CLIENT_TLS_KEYS,
+    JAVA_OPTIONS,
+    LISTEN,
+    LISTEN_ENV,
+    SETTINGS,
+    Group,
+    Setting,
+    Value,
+    show,
+)
+
+_SHOWN_BY_319: Final = (Group.NAMESRV, Group.SERVER)
+
+
+class Built(msgspec.Struct, frozen=True):
+    """One value per setting, where each came from, and what else there is to say."""
+
+    values: dict[str, Value]
+    origins: dict[str, str]  # of those that are not defaults
+    foreign: dict[str, str]  # keys of the file that 319 shows as they are
+    warnings: tuple[str, ...]
+
+
+def build(sources: Iterable[Source], *, home: str, file: str | None) -> Built:
+    """Later sources win. `home` is the home folder, `file` what `-c` named."""
+    values: dict[str, Value] = {setting.key: setting.default for setting in SETTINGS}
+    values["rocketmqHome"] = home
+    values["kvConfigPath"] = f"{home}/kvConfig.json"
+    values["configStorePath"] = file if file is not None else f"{home}/namesrv.properties"
+    origins: dict[str, str] = {}
+    foreign: dict[str, str] = {}
+    warnings: list[str] = []
+    for source in sources:
+        warnings += source.warnings
+        for given in _expanded(source.given):
+            setting = BY_KEY.get(given.key)
+            if setting is None:
+                warnings.append(_unknown(given, source.kind))
+                foreign[given.key] = given.value
+                continue
+            value = _parsed(setting, given)
+            if source.kind is Kind.FILE and setting.group is Group.CLIENT:
+                foreign[given.key] = given.value  # Java shows these only because the file has them
+            if source.kind is Kind.FILE and file is not None and setting.key == "configStorePath":
+                continue  # Java: NamesrvStartup, the -c file is where 318 saves, whatever it says itself
+            values[given.key], origins[given.key] = value, given.origin
+    _check(values, origins)
+    warnings += _doubts(values)
+    return Built(values, origins, foreign, tuple(warnings))
+
+
+def last_given(sources: Sequence[Source], key: str) -> Given | None:
+    """What the sources together say about one key."""
+    found = [given for source in sources for given in source.given if given.key == key]
+    return found[-1] if found else None
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The known name that `name` was probably meant to be."""
+    if len(name) > 100:
+        return None
+    known = {known.lower(): known for known in names}
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.7)
+    return known[close[0]] if close else None
+
+
+def split_address(text: str) -> tuple[str, str]:
+    """HOST:PORT, [HOST]:PORT for IPv6, parted. A ValueError says what is wrong."""
+    host, colon, port = text.strip().rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise ValueError("an IPv6 address stands in brackets, as in [::1]:9876")
+    if not (host and colon and port.isascii() and port.isdigit() and int(port) < 65536):
+        raise ValueError("not HOST:PORT with a port from 0 to 65535, as in 127.0.0.1:9876")
+    return host, port
+
+
+def shown_by_319(values: Mapping[str, Value], foreign: Mapping[str, str]) -> dict[str, str]:
+    """What 319 prints: Java's settings of the server, and the file's other keys; never Routebook's."""
+    own = {setting.key: show(values[setting.key]) for setting in SETTINGS if setting.group in _SHOWN_BY_319}
+    return {**foreign, **own}
+
+
+def _expanded(given: Iterable[Given]) -> Iterator[Given]:
+    for one in given:
+        if one.key != LISTEN:
+            yield one
+            continue
+        try:
+            host, port = split_address(one.value)
+        except ValueError as error:
+            raise SettingsError(f"{one.origin}: {_quoted(one.value)}: {error}") from None
+        yield Given("bindAddress", host, one.origin)
+        yield Given("listenPort", port, one.origin)
+
+
+def _parsed(setting: Setting, given: Given) -> Value:
+    try:
+        return setting.parse(given.value)
+    except ValueError as error:
+        shown = "***" if setting.secret else _quoted(given.value)
+        raise SettingsError(f"{given.origin}: {given.key}={shown} is not {error}") from None
+
+
+def _unknown(given: Given, kind: Kind) -> str:
+    """The warning that an unknown key of Java's gets; every other unknown key stops the start."""
+    if kind is Kind.ENVIRONMENT:
+        meant = nearest(given.key, (*BY_ENV, LISTEN_ENV))
+        raise SettingsError(f"environment: {given.key} is not a setting{_suggestion(meant)}")
+    meant = nearest(given.key, (*BY_KEY, *JAVA_OPTIONS, LISTEN))
+    if given.key.startswith("routebook."):
+        raise SettingsError(f"{given.origin}: {given.key} is not a setting{_suggestion(meant)}")
+    if given.key in JAVA_CLIENT_TLS_KEYS:
+        return f"{given.origin}: {given.key} has no effect: outbound connections are plain"
+    if kind is Kind.OPTION:
+        raise SettingsError(f"{given.origin}: {given.key} is not a setting{_suggestion(meant)}")
+    if given.key in JAVA_OPTIONS:
+        instead = JAVA_OPTIONS[given.key]
+        return f"{given.origin}: {given.key} has no effect in this file, as in Java; here it is {instead}"
+    return f"{given.origin}: {given.key} is not a setting and has no effect{_suggestion(meant)}"
+
+
+def _check(values: Mapping[str, Value], origins: Mapping[str, str]) -> None:
+    """Combinations that cannot be."""
+    if values["enableControllerInNamesrv"]:
+        raise SettingsError(
+            f"{origins['enableControllerInNamesrv']}: enableControllerInNamesrv=true is not possible here;"
+            " run RocketMQ's Controller beside Routebook (org.apache.rocketmq.controller.ControllerStartup, on a port"
+            " of its own), give the brokers its address as controllerAddr, and set enableControllerInNamesrv=false"
+        )
+    if values["routebook.tls.mode"] == "disabled" or values["routebook.tls.testMode"]:
+        return
+    missing = [key for key in ("routebook.tls.keyPath", "routebook.tls.certPath") if not values[key]]
+    if missing:
+        raise SettingsError(
+            f"{origins['routebook.tls.testMode']}: routebook.tls.testMode=false needs {' and '.join(missing)};"
+            " or set routebook.tls.mode=disabled for no TLS at all"
+        )
+    if values["routebook.tls.needClientAuth"] == "require" and not values["routebook.tls.authClient"]:
+        # Java then takes any certificate, which shows nothing about who holds it; Python's ssl cannot.
+        raise SettingsError(
+            f"{origins['routebook.tls.needClientAuth']}: routebook.tls.needClientAuth=require needs"
+            " routebook.tls.authClient=true and routebook.tls.trustCertPath: a certificate that is asked for is"
+            " checked; or set routebook.tls.needClientAuth=none"
+        )
+
+
+def _doubts(values: Mapping[str, Value]) -> Iterator[str]:
+    """Combinations that can be, but are hardly meant."""
+    if (
+        values["routebook.tls.testMode"]
+        and values["routebook.tls.mode"] != "disabled"
+        and values["routebook.tls.certPath"]
+    ):
+        yield (
+            "routebook.tls.certPath is not used while routebook.tls.testMode=true: clients get a self-signed"
+            " certificate; set routebook.tls.testMode=false (Java: tls.test.mode.enable)"
+        )
+    if values["clusterTest"] and not values["routebook.productNamesrvAddr"]:
+        yield (
+            "clusterTest=true, but no product environment to ask: name its NameServers with -n or"
+            " routebook.productNamesrvAddr"
+        )
+
+
+def _suggestion(meant: str | None) -> str:
+    return f"; did you mean {meant}?" if meant is not None else ""
+
+
+def _quoted(value: str) -> str:
+    return repr(value[:100]) if value != value.strip() or not value.isprintable() or not value else value[:100]

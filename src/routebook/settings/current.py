@@ -1,0 +1,164 @@
+"""The settings of a running NameServer: one immutable value; a change makes another."""
+
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
+
+import msgspec
+
+from routebook.model import RoutePolicy
+from routebook.properties import format_entries
+from routebook.settings import update as update_
+from routebook.settings.build import build, shown_by_319
+from routebook.settings.sources import Source
+from routebook.settings.table import Value
+
+
+class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How TLS is spoken on the NameServer port."""
+
+    mode: str  # disabled, permissive, enforcing
+    test_mode: bool
+    key_path: str | None
+    key_password: str | None
+    cert_path: str | None
+    need_client_auth: str  # none, optional, require
+    auth_client: bool
+    trust_cert_path: str | None
+    ciphers: str | None  # names parted by commas
+    protocols: str | None
+
+
+class Settings:
+    """Every setting by its key in `values`; those that the program reads, by name.
+
+    Handlers read some of these once per request, so they are plain attributes. Nobody assigns them: `update` and
+    `with_port` make new settings.
+    """
+
+    def __init__(
+        self,
+        *,
+        values: Mapping[str, Value],
+        origins: Mapping[str, str],
+        foreign: Mapping[str, str],
+        warnings: tuple[str, ...] = (),
+    ) -> None:
+        self.values = values
+        self.origins = origins
+        self.foreign = foreign
+        self.warnings = warnings
+        flag, number, text = _flags(values), _numbers(values), _texts(values)
+
+        self.kv_config_path = text["kvConfigPath"]
+        self.config_store_path = text["configStorePath"]
+        self.cluster_test = flag["clusterTest"]
+        self.order_message_enable = flag["orderMessageEnable"]
+        self.return_order_topic_config_to_broker = flag["returnOrderTopicConfigToBroker"]
+        self.scan_not_active_broker_interval_ms = number["scanNotActiveBrokerInterval"]
+        self.enable_all_topic_list = flag["enableAllTopicList"]
+        self.enable_topic_list = flag["enableTopicList"]
+        self.need_wait_for_service = flag["needWaitForService"]
+        self.wait_seconds_for_service = number["waitSecondsForService"]
+        self.policy = RoutePolicy(
+            delete_topic_with_broker_registration=flag["deleteTopicWithBrokerRegistration"],
+            notify_min_broker_id_changed=flag["notifyMinBrokerIdChanged"],
+            support_acting_master=flag["supportActingMaster"],
+        )
+
+        self.bind_address = text["bindAddress"]
+        self.listen_port = number["listenPort"]
+        self.server_channel_max_idle_s = number["serverChannelMaxIdleTimeSeconds"]
+        self.server_socket_snd_buf_size = number["serverSocketSndBufSize"]
+        self.server_socket_rcv_buf_size = number["serverSocketRcvBufSize"]
+        self.write_buffer_high_water_mark = number["writeBufferHighWaterMark"]
+        self.write_buffer_low_water_mark = number["writeBufferLowWaterMark"]
+        self.enable_shutdown_gracefully = flag["enableShutdownGracefully"]
+        self.shutdown_wait_time_s = number["shutdownWaitTimeSeconds"]
+
+        self.max_topics_per_registration = number["routebook.maxTopicsPerRegistration"]
+        self.max_inflated_bytes = number["routebook.maxInflatedBytes"]
+        self.route_cache_bytes = number["routebook.routeCacheBytes"]
+        self.serialize_type = text["routebook.serializeType"]
+        self.product_namesrv_addrs = _addresses(text["routebook.productNamesrvAddr"])
+        self.drain_s = number["routebook.drainSeconds"]
+        self.log_format = text["routebook.logFormat"]
+        self.log_level = text["routebook.logLevel"]
+        self.tls = TlsSettings(
+            mode=text["routebook.tls.mode"],
+            test_mode=flag["routebook.tls.testMode"],
+            key_path=text["routebook.tls.keyPath"] or None,
+            key_password=text["routebook.tls.keyPassword"] or None,
+            cert_path=text["routebook.tls.certPath"] or None,
+            need_client_auth=text["routebook.tls.needClientAuth"],
+            auth_client=flag["routebook.tls.authClient"],
+            trust_cert_path=text["routebook.tls.trustCertPath"] or None,
+            ciphers=text["routebook.tls.ciphers"] or None,
+            protocols=text["routebook.tls.protocols"] or None,
+        )
+        # Java reads its black list once, at start
+        self._black_list = update_.black_list_of(text["configBlackList"])
+
+    @classmethod
+    def build(cls, sources: Iterable[Source] = (), *, home: str = ".", file: str | None = None) -> "Settings":
+        """Defaults, then each source over the ones before. `file` is what `-c` named."""
+        built = build(sources, home=home, file=file)
+        return cls(values=built.values, origins=built.origins, foreign=built.foreign, warnings=built.warnings)
+
+    def text(self) -> str:
+        """What 319 answers: sorted, one `key=value` a line."""
+        return format_entries(shown_by_319(self.values, self.foreign).items())
+
+    def update(self, body: bytes) -> "SettingsUpdate":
+        """What a 318 with this body comes to; Denied or BadRequest where it is refused as a whole."""
+        plan = update_.plan(body, values=self.values, black_list=self._black_list)
+        settings = self._with(plan.changed, origin="318") if plan.changed else self
+        return SettingsUpdate(settings, update_.shown(plan, self.values), plan.not_taken)
+
+    def with_port(self, port: int) -> "Settings":
+        """The same settings once port 0 has become a real one. Java writes it back too."""
+        return self._with({"listenPort": port}, origin="the system")
+
+    @property
+    def listens_publicly(self) -> bool:
+        """Whether anybody but this machine can reach the port."""
+        try:
+            return not ip_address(self.bind_address).is_loopback
+        except ValueError:
+            return self.bind_address.lower() != "localhost"
+
+    def _with(self, changed: Mapping[str, Value], *, origin: str) -> "Settings":
+        return Settings(
+            values={**self.values, **changed},
+            origins={**self.origins, **dict.fromkeys(changed, origin)},
+            foreign=self.foreign,
+            warnings=self.warnings,
+        )
+
+
+class SettingsUpdate(msgspec.Struct, frozen=True):
+    """What a 318 came to: the settings after it, what changed (before, after), what was not taken and why."""
+
+    settings: Settings
+    changed: dict[str, tuple[str, str]]
+    not_taken: list[tuple[str, str]]
+
+    @property
+    def remark(self) -> str | None:
+        """What to answer with code 0; None where all was taken."""
+        return update_.remark(self.not_taken)
+
+
+def _flags(values: Mapping[str, Value]) -> dict[str, bool]:
+    return {key: value for key, value in values.items() if isinstance(value, bool)}
+
+
+def _numbers(values: Mapping[str, Value]) -> dict[str, int]:
+    return {key: value for key, value in values.items() if isinstance(value, int) and not isinstance(value, bool)}
+
+
+def _texts(values: Mapping[str, Value]) -> dict[str, str]:
+    return {key: value for key, value in values.items() if isinstance(value, str)}
+
+
+def _addresses(text: str) -> tuple[str, ...]:
+    return tuple(address.strip() for address in text.split(";") if address.strip())

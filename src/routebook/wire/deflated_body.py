@@ -1,0 +1,146 @@
+"""The deflated form of a RegisterBrokerBody: one zlib stream over
+
+int32 length | DataVersion JSON
+int32 topics | each: int32 length | `name readQueues writeQueues perm filterType attributes`
+int32 length | filter servers, a JSON list of text
+int32 mappings | each: int32 length | TopicQueueMappingInfo JSON        only if the sender is 5.0.0 or later
+"""
+
+import re
+import zlib
+from struct import Struct
+from sys import intern
+from typing import Final
+
+import msgspec
+
+from routebook.codes import VERSION_5_0_0
+from routebook.errors import BadRequest
+from routebook.model import RegisterBody, TopicConfig, TopicQueueMappingInfo
+from routebook.wire.fastjson import Reader
+from routebook.wire.fastjson_cursor import JsonError
+from routebook.wire.queue_mapping import decode_mapping
+from routebook.wire.request_bodies import decode_data_version
+from routebook.wire.typed_json import STRICT_FAILURES
+
+_INT32: Final = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
+_unpack_int32 = Struct(">i").unpack_from
+_decode_names = msgspec.json.Decoder(list[str | None] | None).decode
+
+
+def looks_deflated(body: bytes) -> bool:
+    """A zlib stream in its usual window begins so, and no JSON does."""
+    return len(body) >= 2 and body[0] == 0x78 and (body[0] << 8 | body[1]) % 31 == 0
+
+
+def decode_deflated(body: bytes, *, version: int, max_topics: int, max_inflated: int, now_ms: int) -> RegisterBody:
+    """Raises BadRequest where Java fails to decode the body, and where a limit is passed."""
+    parts = _Parts(inflate(body, max_inflated=max_inflated))
+    data_version = decode_data_version(parts.take("the DataVersion"), now_ms=now_ms)
+    topics: dict[str, TopicConfig] = {}
+    count = parts.count("topics")
+    if count > max_topics:
+        raise BadRequest(f"{count} topics in one registration, of which at most {max_topics} are allowed")
+    for _ in range(count):
+        topic = _topic(parts.take("a topic"))
+        topics[topic.topic_name] = topic
+    filters = _filter_servers(parts.take("the filter servers"))
+    mappings: dict[str, TopicQueueMappingInfo] = {}
+    if version >= VERSION_5_0_0:
+        for _ in range(parts.count("mappings")):
+            mapping = decode_mapping(parts.take("a mapping"))
+            if mapping is None or mapping.topic is None:
+                raise BadRequest("a mapping in the deflated body names no topic")
+            mappings[intern(mapping.topic)] = mapping.settled()
+    return RegisterBody(
+        topics=tuple(topics.values()), data_version=data_version, mappings=mappings, filter_servers=filters
+    )
+
+
+def inflate(body: bytes, *, max_inflated: int) -> bytes:
+    """What the stream holds, never more than the limit. What follows the stream is ignored, as in Java."""
+    stream = zlib.decompressobj()
+    try:
+        inflated = stream.decompress(body, max_inflated + 1)
+    except zlib.error as why:
+        raise BadRequest(f"the body is not a zlib stream: {why}") from why
+    if len(inflated) > max_inflated:
+        raise BadRequest(f"the body inflates to more than {max_inflated} bytes")
+    if not stream.eof:
+        raise BadRequest("the zlib stream of the body is cut short")
+    return inflated
+
+
+class _Parts:
+    """Length-prefixed parts, each checked against what is left before it is cut."""
+
+    __slots__ = ("_data", "_pos")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._pos = 0
+
+    def count(self, what: str) -> int:
+        """How many parts follow; each needs its four bytes of length. Java: none if negative."""
+        number = self._int(what)
+        if number * 4 > len(self._data) - self._pos:
+            raise BadRequest(f"the deflated body announces {number} {what}, more than it holds")
+        return max(number, 0)
+
+    def take(self, what: str) -> bytes:
+        length = self._int(what)
+        if not 0 <= length <= len(self._data) - self._pos:
+            raise BadRequest(f"the deflated body announces {length} bytes for {what}, more than it holds")
+        self._pos += length
+        return self._data[self._pos - length : self._pos]
+
+    def _int(self, what: str) -> int:
+        if len(self._data) - self._pos < 4:
+            raise BadRequest(f"the deflated body ends before {what}")
+        self._pos += 4
+        number: int = _unpack_int32(self._data, self._pos - 4)[0]
+        return number
+
+
+def _topic(part: bytes) -> TopicConfig:
+    text = part.decode("utf-8", "replace")
+    words = text.split(" ")
+    while words and not words[-1]:
+        words.pop()  # Java: String.split leaves out what is empty at the end
+    if len(words) < 5 or words[4] not in ("SINGLE_TAG", "MULTI_TAG"):
+        raise BadRequest(f"not a topic: {text[:100]!r}")
+    return TopicConfig(
+        topic_name=intern(words[0]),
+        perm=_int32(words[3], text),
+        read_queue_nums=_int32(words[1], text),
+        write_queue_nums=_int32(words[2], text),
+    )
+
+
+def _int32(word: str, text: str) -> int:
+    if _INT32.fullmatch(word):
+        number = int(word)
+        if -(1 << 31) <= number < 1 << 31:
+            return number
+    raise BadRequest(f"not a topic, for {word[:20]!r} is no number: {text[:100]!r}")
+
+
+def _filter_servers(part: bytes) -> tuple[str, ...] | None:
+    """Java: null stays null, and a list that cannot be read is an empty one."""
+    try:
+        names = _decode_names(part)
+    except STRICT_FAILURES:
+        names = _read_names(part)
+    return None if names is None else tuple(name for name in names if name is not None)
+
+
+def _read_names(part: bytes) -> list[str | None] | None:
+    if not part:
+        return None
+    try:
+        reader = Reader(part)
+        names = reader.strings()
+        reader.finish()
+    except JsonError:
+        return []
+    return names

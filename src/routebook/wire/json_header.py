@@ -1,0 +1,81 @@
+"""The JSON form of a command's header, read exactly as leniently as RocketMQ 5.5.0 reads it.
+
+A well-formed header of known fields takes one typed decode. Everything else goes to the reader that behaves as
+fastjson2 does, which either makes sense of it in the same way or refuses it.
+"""
+
+from typing import Final
+
+import msgspec
+
+from routebook.codes import LANGUAGES
+from routebook.errors import ProtocolError
+from routebook.wire.fastjson import Reader
+from routebook.wire.fastjson_cursor import JsonError
+from routebook.wire.typed_json import STRICT_FAILURES, Fields, Int32
+
+
+class Header(msgspec.Struct, gc=False):
+    """What a header says. `opaque` is None where it is missing: whoever reads it invents a number."""
+
+    code: Int32 = 0
+    flag: Int32 = 0
+    language: str | None = "JAVA"
+    opaque: Int32 | None = None
+    remark: str | None = None
+    version: Int32 = 0
+    ext: dict[str, str | None] | None = msgspec.field(default=None, name="extFields")
+
+
+class _WireHeader(Header, gc=False, forbid_unknown_fields=True):
+    """A header and the one field that says nothing: the frame's type byte decides."""
+
+    serialize_type: str | None = msgspec.field(default=None, name="serializeTypeCurrentRPC")
+
+
+def decode_json_header(data: bytes) -> Header:
+    """Raises ProtocolError where Java closes the connection."""
+    try:
+        header = _decode(data)
+    except STRICT_FAILURES:
+        return _decode_leniently(data)
+    # Missing and null differ for opaque, and an unknown language is none: both are rare.
+    if header.opaque is None or header.language not in _LANGUAGES:
+        return _decode_leniently(data)
+    return header
+
+
+def _decode_leniently(data: bytes) -> Header:
+    try:
+        reader = Reader(data)
+        found = reader.bean(_FIELDS)
+        reader.finish()
+    except JsonError as why:
+        raise ProtocolError(f"the JSON header cannot be read: {why}") from why
+    if found is None:
+        raise ProtocolError("the JSON header is null or empty")
+    return msgspec.convert(found, Header)
+
+
+def _language(reader: Reader) -> str | None:
+    return reader.enum(LANGUAGES)
+
+
+def _serialize_type(reader: Reader) -> str | None:
+    return reader.enum(("JSON", "ROCKETMQ"))
+
+
+_decode = msgspec.json.Decoder(_WireHeader).decode
+_LANGUAGES: Final = frozenset({*LANGUAGES, None})
+_FIELDS: Final[Fields] = {
+    "body": Reader.byte_array,  # only to refuse what Java refuses: the frame's body wins
+    "code": Reader.int32,
+    "extFields": Reader.text_map,
+    "flag": Reader.int32,
+    "language": _language,
+    "opaque": Reader.int32,
+    "remark": Reader.string,
+    "serializeTypeCurrentRPC": _serialize_type,
+    "suspended": Reader.boolean,
+    "version": Reader.int32,
+}

@@ -1,0 +1,183 @@
+"""The body of a registration (103) in every form that brokers from 3.0 to 5.5 send.
+
+    version >= 37   RegisterBrokerBody: JSON, or deflated (`deflated_body`)
+    version <  37   TopicConfigSerializeWrapper: JSON
+    no body         no topics, version {0, 0, 0}
+
+Two megabytes of JSON for 10,000 topics are usual, so there is one typed decode; only what is not proper JSON, apart
+from the bare keys that every broker with static topics writes, goes to the reader that is as lenient as fastjson2.
+"""
+
+from collections.abc import Mapping
+from sys import intern
+from typing import Final, Literal
+
+import msgspec
+
+from routebook.codes import VERSION_3_0_11
+from routebook.errors import BadRequest
+from routebook.model import DataVersion, RegisterBody, TopicConfig, TopicQueueMappingInfo
+from routebook.wire.deflated_body import decode_deflated, looks_deflated
+from routebook.wire.fastjson import Reader
+from routebook.wire.queue_mapping import (
+    MAPPING_DETAIL_FIELDS,
+    MAPPING_FIELDS,
+    SentMapping,
+    SentMappingDetail,
+    quote_bare_keys,
+)
+from routebook.wire.request_bodies import DATA_VERSION_FIELDS, SentDataVersion
+from routebook.wire.typed_json import Fields, Int32, decode_bean
+
+MAX_TOPICS: Final = 100_000
+MAX_INFLATED: Final = 64 << 20
+
+
+def decode_register_body(
+    body: bytes | None,
+    *,
+    version: int,
+    compressed: bool,
+    max_topics: int = MAX_TOPICS,
+    max_inflated: int = MAX_INFLATED,
+    now_ms: int,
+) -> RegisterBody:
+    """Raises BadRequest, with what is wrong, where Java fails to decode the body, and in the cases named below.
+
+    A topic without a name or a null mapping is refused: Java answers 0 and stores half of the registration.
+    """
+    if version < 0:
+        raise BadRequest(f"version {version} is no RocketMQ version")
+    with_filters = version >= VERSION_3_0_11
+    if not body:
+        nothing = DataVersion(counter=0, state_version=0, timestamp=0)
+        return RegisterBody(topics=(), data_version=nothing, mappings={}, filter_servers=() if with_filters else None)
+    if not with_filters:
+        old = decode_bean(body, _decode_old, _OLD_FIELDS, _SentTopics, what="a TopicConfigSerializeWrapper")
+        return _settled(old, None, max_topics=max_topics, now_ms=now_ms)
+    # A 5.5.0 broker with compressedRegister=true deflates the body and still says compressed=false.
+    if compressed or looks_deflated(body):
+        return decode_deflated(body, version=version, max_topics=max_topics, max_inflated=max_inflated, now_ms=now_ms)
+    sent = decode_bean(quote_bare_keys(body), _decode, _BODY_FIELDS, _SentBody, what="a RegisterBrokerBody")
+    if sent is None:
+        raise BadRequest("the body of the registration is null")
+    return _settled(sent.wrapper, sent.filter_server_list, max_topics=max_topics, now_ms=now_ms)
+
+
+class _Any(msgspec.Struct, gc=False):
+    """An object of which nothing is kept."""
+
+
+class _SentTopic(msgspec.Struct, rename="camel", gc=False):
+    """Java: TopicConfig, with its defaults. The last three are typed only to refuse what Java refuses."""
+
+    topic_name: str | None = None
+    perm: Int32 = 6
+    read_queue_nums: Int32 = 16
+    topic_sys_flag: Int32 = 0
+    write_queue_nums: Int32 = 16
+    attributes: _Any | None = None
+    order: bool = False
+    topic_filter_type: Literal["SINGLE_TAG", "MULTI_TAG"] | None = None
+
+
+class _SentTopics(msgspec.Struct, rename="camel"):
+    """Java: TopicConfigSerializeWrapper."""
+
+    topic_config_table: dict[str, _SentTopic | None] | None = msgspec.field(default_factory=dict)
+    data_version: SentDataVersion | None = msgspec.field(default_factory=SentDataVersion)
+
+
+class _SentTopicsAndMappings(_SentTopics, rename="camel"):
+    """Java: TopicConfigAndMappingSerializeWrapper."""
+
+    mapping_data_version: SentDataVersion | None = None
+    topic_queue_mapping_detail_map: dict[str, SentMappingDetail | None] | None = None
+    topic_queue_mapping_info_map: dict[str, SentMapping | None] | None = None
+
+
+class _SentBody(msgspec.Struct, rename="camel"):
+    """Java: RegisterBrokerBody."""
+
+    filter_server_list: list[str | None] | None = msgspec.field(default_factory=list)
+    wrapper: _SentTopicsAndMappings | None = msgspec.field(
+        default_factory=_SentTopicsAndMappings, name="topicConfigSerializeWrapper"
+    )
+
+
+def _settled(
+    sent: _SentTopics | None, filters: list[str | None] | None, *, max_topics: int, now_ms: int
+) -> RegisterBody:
+    filter_servers = None if filters is None else tuple(name for name in filters if name is not None)
+    if sent is None:
+        return RegisterBody(topics=None, data_version=None, mappings={}, filter_servers=filter_servers)
+    mappings = sent.topic_queue_mapping_info_map if isinstance(sent, _SentTopicsAndMappings) else None
+    return RegisterBody(
+        topics=None if sent.topic_config_table is None else _topics(sent.topic_config_table, max_topics),
+        data_version=None if sent.data_version is None else sent.data_version.settled(now_ms),
+        mappings={} if mappings is None else _mappings(mappings),
+        filter_servers=filter_servers,
+    )
+
+
+def _topics(table: Mapping[str, _SentTopic | None], max_topics: int) -> tuple[TopicConfig, ...]:
+    if len(table) > max_topics:
+        raise BadRequest(f"{len(table)} topics in one registration, of which at most {max_topics} are allowed")
+    topics: list[TopicConfig] = []
+    for key, sent in table.items():
+        if sent is None:
+            raise BadRequest(f"topicConfigTable: topic {key!r} is null")
+        if sent.topic_name is None:
+            raise BadRequest(f"topicConfigTable: topic {key!r} has no topicName")
+        topics.append(
+            TopicConfig(
+                topic_name=intern(sent.topic_name),  # hundreds of brokers name the same topics, again and again
+                perm=sent.perm,
+                read_queue_nums=sent.read_queue_nums,
+                topic_sys_flag=sent.topic_sys_flag,
+                write_queue_nums=sent.write_queue_nums,
+            )
+        )
+    return tuple(topics)
+
+
+def _mappings(sent: Mapping[str, SentMapping | None]) -> dict[str, TopicQueueMappingInfo]:
+    mappings: dict[str, TopicQueueMappingInfo] = {}
+    for topic, mapping in sent.items():
+        if mapping is None:
+            raise BadRequest(f"topicQueueMappingInfoMap: the mapping of topic {topic!r} is null")
+        mappings[intern(topic)] = mapping.settled()
+    return mappings
+
+
+def _filter_type(reader: Reader) -> object:
+    return reader.enum(("SINGLE_TAG", "MULTI_TAG"))
+
+
+_TOPIC_FIELDS: Final[Fields] = {
+    "attributes": Reader.text_map,
+    "order": Reader.boolean,
+    "perm": Reader.int32,
+    "readQueueNums": Reader.int32,
+    "topicFilterType": _filter_type,
+    "topicName": Reader.string,
+    "topicSysFlag": Reader.int32,
+    "writeQueueNums": Reader.int32,
+}
+_OLD_FIELDS: Final[Fields] = {
+    "dataVersion": lambda reader: reader.bean(DATA_VERSION_FIELDS),
+    "topicConfigTable": lambda reader: reader.map_of(lambda topic: topic.bean(_TOPIC_FIELDS)),
+}
+_WRAPPER_FIELDS: Final[Fields] = {
+    **_OLD_FIELDS,
+    "mappingDataVersion": lambda reader: reader.bean(DATA_VERSION_FIELDS),
+    "topicQueueMappingDetailMap": lambda reader: reader.map_of(lambda detail: detail.bean(MAPPING_DETAIL_FIELDS)),
+    "topicQueueMappingInfoMap": lambda reader: reader.map_of(lambda mapping: mapping.bean(MAPPING_FIELDS)),
+}
+_BODY_FIELDS: Final[Fields] = {
+    "filterServerList": Reader.member_strings,
+    "topicConfigSerializeWrapper": lambda reader: reader.bean(_WRAPPER_FIELDS),
+}
+
+_decode = msgspec.json.Decoder(_SentBody | None).decode
+_decode_old = msgspec.json.Decoder(_SentTopics | None).decode

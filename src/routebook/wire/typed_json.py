@@ -1,0 +1,46 @@
+"""JSON to structs: a strict typed decode first, and for what it refuses the reader that is as lenient as fastjson2."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Final, TypeVar
+
+import msgspec
+
+from routebook.errors import BadRequest
+from routebook.wire.fastjson import Reader
+from routebook.wire.fastjson_cursor import JsonError
+
+T = TypeVar("T")
+
+Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+Fields = Mapping[str, Callable[[Reader], object]]
+STRICT_FAILURES: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def decode_bean(
+    body: bytes,
+    decode: Callable[[bytes], T | None],
+    fields: Fields,
+    kind: type[T],
+    *,
+    what: str,
+    subject: str = "the body",
+) -> T | None:
+    """One object: by `decode` if it is proper JSON, else as fastjson2 reads it. None where it is null."""
+    try:
+        if not body.isascii():
+            body.decode()  # the strict decoder does not look into what it skips
+        return decode(body)
+    except STRICT_FAILURES:
+        return read_bean(body, fields, kind, what=what, subject=subject)
+
+
+def read_bean(body: bytes, fields: Fields, kind: type[T], *, what: str, subject: str = "the body") -> T | None:
+    """One object as fastjson2 reads it."""
+    try:
+        reader = Reader(body)
+        found = reader.bean(fields)
+        reader.finish()
+    except JsonError as why:
+        raise BadRequest(f"{subject} is not {what}: {why}") from why
+    return None if found is None else msgspec.convert(found, kind)

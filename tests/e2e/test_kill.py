@@ -1,0 +1,70 @@
+"""kill -9 in the middle of KV writes: the file is always whole, and what was acknowledged is in it."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from tests.support.process import serving
+from tests.support.remoting import Client, get_kv, put_kv
+
+from routebook.server.files import backup_of
+from routebook.server.load import load_kv
+
+KILLS = 300
+SERVER_KILLS = 8
+
+
+def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "kvConfig.json"
+    chance = random.Random(20)
+    acknowledged = interrupted = 0
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.support.kv_writer", str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as nursery:
+        assert nursery.stdin is not None
+        assert nursery.stdout is not None
+        for _ in range(KILLS):
+            nursery.stdin.write("\n")
+            nursery.stdin.flush()
+            pid = int(nursery.stdout.readline())
+            time.sleep(chance.uniform(0, 0.02))
+            os.kill(pid, signal.SIGKILL)
+            while (line := nursery.stdout.readline()) != "dead\n":
+                acknowledged = int(line)
+            interrupted += any(tmp_path.glob(".*.tmp"))
+            number = int(load_kv(path).get("n", "number") or 0)
+            assert number in {acknowledged, acknowledged + 1}, "an acknowledged write is missing"
+            acknowledged = number
+            if backup_of(path).exists():
+                load_kv(backup_of(path))
+        nursery.stdin.close()
+    assert interrupted > KILLS // 20, "hardly any kill came in the middle of a write"
+    assert acknowledged > KILLS // 20
+
+
+def test_a_killed_server_starts_again_with_every_acknowledged_entry(tmp_path: Path) -> None:
+    chance = random.Random(21)
+    acknowledged = 0
+    for _ in range(SERVER_KILLS):
+        with serving(tmp_path) as ns, Client(ns.address) as client:
+            if acknowledged:
+                assert int(client.ask(get_kv("number")).ext["value"]) >= acknowledged
+            killer = threading.Timer(chance.uniform(0.01, 0.15), ns.kill)
+            killer.start()
+            number = acknowledged
+            while True:
+                number += 1
+                client.send(put_kv("number", str(number)).encode())
+                if client.receive() is None:
+                    break
+                acknowledged = number
+            killer.join()
+    assert acknowledged > SERVER_KILLS

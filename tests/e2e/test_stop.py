@@ -1,0 +1,165 @@
+"""Stopping: nothing that was asked before the signal stays without an answer."""
+
+import signal
+import ssl
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.support.process import Process, serving
+from tests.support.remoting import Client, put_kv, register, route
+from tests.support.remoting_frames import Reply, Request
+
+BATCH = 40
+GRACEFULLY = {"enableShutdownGracefully": True, "shutdownWaitTimeSeconds": 3600}
+
+
+class Asker(threading.Thread):
+    """Sends batches and reads all their answers, until it is told that the signal is about to be sent."""
+
+    def __init__(self, client: Client, *, saves: bool) -> None:
+        super().__init__(daemon=True)
+        self.sending = threading.Lock()
+        self.enough = False
+        self.batches = 0
+        self.unanswered: int | None = None
+        self._client = client
+        self._saves = saves
+
+    def run(self) -> None:
+        while True:
+            with self.sending:
+                if self.enough:
+                    break
+                self._client.send(b"".join(self._request(opaque).encode() for opaque in range(BATCH)))
+                self.batches += 1
+            answered: set[int] = set()
+            while len(answered) < BATCH and (raw := self._client.receive()) is not None:
+                answered.add(Reply.parse(raw).header["opaque"])
+            self.unanswered = BATCH - len(answered)
+            if self.unanswered:
+                break
+
+    def _request(self, opaque: int) -> Request:
+        if self._saves and opaque % 8 == 0:
+            return put_kv(f"key-{opaque}", "value", opaque=opaque)
+        return route("TopicTest", opaque=opaque)
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_sigterm_under_load_loses_no_answer(tmp_path: Path, tls: bool) -> None:
+    context = None
+    if tls:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    with serving(tmp_path) as ns, ExitStack() as clients:
+        broker = clients.enter_context(Client(ns.address))
+        assert broker.ask(register()).code == 0
+        askers = [
+            Asker(clients.enter_context(Client(ns.address, tls=context)), saves=number % 2 == 0) for number in range(8)
+        ]
+        for asker in askers:
+            asker.start()
+        while min(asker.batches for asker in askers) < 5:
+            assert all(asker.is_alive() for asker in askers)
+        for asker in askers:
+            asker.sending.acquire()  # every batch is now wholly sent, or not begun
+        ns.send(signal.SIGTERM)
+        for asker in askers:
+            asker.enough = True
+            asker.sending.release()
+        for asker in askers:
+            asker.join(30)
+        assert [asker.unanswered for asker in askers] == [0] * len(askers)
+        assert ns.wait() == 0
+        assert "Traceback" not in ns.log
+
+
+def test_who_reads_late_still_gets_every_answer(tmp_path: Path) -> None:
+    count = 60
+    with serving(tmp_path) as ns, Client(ns.address) as broker:
+        assert broker.ask(register(topics=[f"topic-{number:06}" for number in range(10_000)])).code == 0
+        with Client(ns.address, receive_buffer_bytes=4096) as slow:
+            slow.send(b"".join(Request(code=206, opaque=opaque).encode() for opaque in range(count)))
+            assert slow.receive_many(1)[0].code == 0
+            ns.send(signal.SIGTERM)
+            assert broker.receive() is None  # it is told that the server goes
+            assert len(slow.receive_many(count - 1)) == count - 1
+            assert slow.receive() is None
+        assert ns.wait() == 0
+
+
+def test_nobody_is_accepted_any_more(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path, settings=GRACEFULLY) as ns,
+        Client(ns.address) as client,
+    ):
+        ns.send(signal.SIGTERM)
+        _wait_for_go_away(client)
+        with pytest.raises(ConnectionRefusedError):
+            Client(ns.address)
+
+
+def test_idle_connections_do_not_hold_up_the_end(tmp_path: Path) -> None:
+    with serving(tmp_path, settings={"routebook.drainSeconds": 3600}) as ns:
+        clients = [Client(ns.address) for _ in range(5)]
+        assert clients[0].ask(route("nowhere")).code == 17
+        assert ns.stop() == 0
+        for client in clients:
+            client.close()
+
+
+def test_who_never_reads_is_cut_off_after_the_drain_time(tmp_path: Path) -> None:
+    with serving(tmp_path, settings={"routebook.drainSeconds": 1}) as ns, Client(ns.address) as broker:
+        assert broker.ask(register(topics=[f"topic-{number:06}" for number in range(20_000)])).code == 0
+        with Client(ns.address, receive_buffer_bytes=4096) as slow:
+            slow.send(b"".join(Request(code=206, opaque=opaque).encode() for opaque in range(50)))
+            assert slow.receive_many(1)[0].code == 0
+            assert ns.stop() == 0
+
+
+def _wait_for_go_away(client: Client) -> None:
+    for _ in range(2000):
+        if client.ask(route("nowhere")).code == 1500:
+            return
+    raise AssertionError("the server does not go away")
+
+
+def test_go_away_for_those_who_understand_it(tmp_path: Path) -> None:
+    with serving(tmp_path, settings=GRACEFULLY) as ns:
+        with Client(ns.address) as client:
+            ns.send(signal.SIGTERM)
+            _wait_for_go_away(client)
+            told = client.ask(route("nowhere", version=476))
+            assert (told.code, told.remark) == (1500, "please go away")
+            assert client.ask(route("nowhere", version=475)).code == 17
+            client.send(Request(code=105, flag=2, opaque=77).encode())
+            assert client.ask(route("nowhere", opaque=78)).header["opaque"] == 78
+        assert ns.wait() == 0  # the last connection is gone, so nobody is left to wait for
+
+
+@pytest.mark.parametrize(("second", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_the_second_signal_ends_at_once(tmp_path: Path, second: signal.Signals, code: int) -> None:
+    with (
+        serving(tmp_path, settings=GRACEFULLY) as ns,
+        Client(ns.address) as client,
+    ):
+        ns.send(signal.SIGINT)
+        _wait_for_go_away(client)
+        ns.send(second)
+        assert ns.wait() == code
+
+
+def test_brokers_do_not_go_down_because_the_server_does(tmp_path: Path) -> None:
+    with serving(tmp_path) as ns, Client(ns.address) as broker:
+        assert broker.ask(register()).code == 0
+        assert ns.stop() == 0
+        assert "broker up" in ns.log
+        assert "broker down" not in ns.log
+        assert _last_line(ns).endswith("stopped  reason=SIGTERM")
+
+
+def _last_line(ns: Process) -> str:
+    return ns.log.strip().splitlines()[-1]

@@ -1,0 +1,24 @@
+"""Tests that are coroutines, each in an event loop of its own."""
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, ParamSpec
+
+P = ParamSpec("P")
+
+_HANGS_AFTER_S: Final = 60.0
+
+
+def asynchronous(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """Run the test in an event loop; one that hangs is ended, so that the others get their turn."""
+
+    @functools.wraps(test)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        async def bounded() -> None:
+            async with asyncio.timeout(_HANGS_AFTER_S):
+                await test(*args, **kwargs)
+
+        asyncio.run(bounded())
+
+    return run

@@ -1,0 +1,188 @@
+"""One of the servers being compared: its connections by name, and what it answers."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from tests.support.compare import parse_body
+from tests.support.differential.steps import Ask, Expectation
+from tests.support.remoting_frames import Link, Reply, Request, Silence
+
+PROBE: Final = Request(code=9998, opaque=77_777_777)  # answered with code 3 whatever the server's state
+QUIET_S: Final = 0.25  # how long bytes that nobody need answer are waited for before the probe is sent after them
+PROBE_TIMEOUT_S: Final = 1.0
+SETTLE_TIMEOUT_S: Final = 5.0
+VIEW: Final = "view"  # the connection of the harness's own questions
+# waitSecondsForService: the two servers did not start at the same moment, so the gate is shut for ever or not at all
+FIRST_SETTINGS: Final = b"""\
+deleteTopicWithBrokerRegistration=false
+enableAllTopicList=true
+enableTopicList=true
+needWaitForService=false
+notifyMinBrokerIdChanged=false
+orderMessageEnable=false
+returnOrderTopicConfigToBroker=true
+supportActingMaster=false
+waitSecondsForService=100000
+"""
+RESTART_DEFAULTS: Final = b"defaultThreadPoolNums=16\nscanNotActiveBrokerInterval=5000\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What came back: frames, perhaps a close, perhaps bytes that are no frame, or nothing at all."""
+
+    replies: tuple[Reply, ...] = ()
+    closed: bool = False
+    leftover: bytes = b""
+    silent: bool = False  # not even the probe sent after it was answered: the server waits for more bytes
+
+    def __str__(self) -> str:
+        parts = [repr(reply.raw[8:].decode(errors="backslashreplace")) for reply in self.replies]
+        parts += [f"bytes {self.leftover!r}"] if self.leftover else []
+        parts += ["closes"] if self.closed else []
+        parts += ["waits for more"] if self.silent else []
+        return ", ".join(parts) or "no answer"
+
+
+class Endpoint:
+    """A server under comparison."""
+
+    def __init__(self, name: str, restart: Callable[[], tuple[str, int]]) -> None:
+        self.name = name
+        self._restart = restart
+        self.address = restart()
+        self._links: dict[str, Link] = {}
+        self._opaque = 1_000_000
+
+    def exchange(self, conn: str, data: bytes, *, expect: Expectation) -> Answer:
+        """Send bytes over a connection (opened if need be) and collect what comes back."""
+        if conn == "new":
+            with Link(self.address) as link:
+                return self._collect(link, data, expect)
+        link = self._link(conn)
+        answer = self._collect(link, data, expect)
+        if answer.closed:
+            self.drop(conn)
+        return answer
+
+    def _collect(self, link: Link, data: bytes, expect: Expectation) -> Answer:
+        link.send(data)
+        if expect == "nothing":
+            link.send(PROBE.encode())
+        replies: list[Reply] = []
+        try:
+            while True:
+                raw = self._receive(link, expect)
+                if raw is None:
+                    return Answer(replies=tuple(replies), closed=True, leftover=link.leftover)
+                reply = Reply.parse(raw)
+                if reply.header["opaque"] == PROBE.opaque:
+                    return Answer(replies=tuple(replies))
+                replies.append(reply)
+                if expect != "nothing":
+                    return Answer(replies=tuple(replies))
+        except Silence:
+            return Answer(replies=tuple(replies), silent=True, leftover=link.leftover)
+
+    def _receive(self, link: Link, expect: Expectation) -> bytes | None:
+        if expect != "anything":
+            return link.receive()
+        try:
+            return link.receive(timeout_s=QUIET_S)
+        except Silence:
+            link.send(PROBE.encode())
+            return link.receive(timeout_s=PROBE_TIMEOUT_S)
+
+    def ask(self, code: int, ext: dict[str, str] | None = None, body: bytes = b"") -> Reply:
+        """A question of the harness's own."""
+        self._opaque += 1
+        return self._link(VIEW).ask(Request(code=code, ext=ext, body=body, opaque=self._opaque))
+
+    def ask_all(self, questions: Sequence[Ask], tag: str) -> list[Reply]:
+        """Many questions at once, told apart by their opaque; the answers in the order of the questions."""
+        link = self._link(VIEW)
+        for question in questions:
+            link.send(question.data(tag))
+        answers: dict[int, Reply] = {}
+        while len(answers) < len(questions):
+            raw = link.receive()
+            assert raw is not None, f"{self.name} closed the connection"
+            reply = Reply.parse(raw)
+            answers[reply.header["opaque"]] = reply
+        return [answers[question.opaque] for question in questions]
+
+    def cluster_info(self) -> dict[str, Any]:
+        """106, taken apart."""
+        info: dict[str, Any] = parse_body(self.ask(106).body)
+        return info
+
+    def is_live(self, cluster: str, addr: str) -> bool:
+        """Whether this address has a lease; as a heartbeat, it also renews it."""
+        ext = {"clusterName": cluster, "brokerAddr": addr, "brokerName": "", "brokerId": "0"}
+        return bool(self.ask(322, ext).body)
+
+    def is_gone(self, cluster: str, addr: str) -> bool:
+        return not self.is_live(cluster, addr)
+
+    def until(self, happened: Callable[[], bool], *, timeout_s: float = SETTLE_TIMEOUT_S) -> bool:
+        """Wait for something that the server does a moment later; false where it does not come."""
+        deadline = time.monotonic() + timeout_s
+        while not happened():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.001)
+        return True
+
+    def barrier(self) -> None:
+        """Wait until all unregistrations sent so far are done: they go through one queue, this one last."""
+        self._opaque += 1
+        name = f"barrier-{self._opaque}"
+        ext = {"clusterName": name, "brokerName": name, "brokerAddr": name, "brokerId": "0"}
+        self.ask(103, ext, b'{"topicConfigSerializeWrapper":{"topicConfigTable":{}}}')
+        self.ask(104, ext)
+        self.until(partial(self.is_gone, name, name))
+        self.ask(206)  # takes the lock that the batch holds to its end
+
+    def keep_alive(self) -> None:
+        """Say something over every connection, so that none is closed for idleness."""
+        for conn in tuple(self._links):
+            self.exchange(conn, PROBE.encode(), expect="answer")
+
+    def reset(self) -> None:
+        """Back to an empty server with the settings that runs begin with; by a restart where nothing else helps."""
+        self.close()
+        if not self.until(self._is_empty, timeout_s=1.0):
+            self._unregister_all()
+            if not self.until(self._is_empty, timeout_s=1.0):
+                self.close()
+                self.address = self._restart()
+        assert self._is_empty(), f"{self.name} does not become empty"
+        for text in (FIRST_SETTINGS, RESTART_DEFAULTS):
+            assert self.ask(318, body=text).code == 0
+
+    def _is_empty(self) -> bool:
+        info = self.cluster_info()
+        return not info["brokerAddrTable"] and not info["clusterAddrTable"]
+
+    def _unregister_all(self) -> None:
+        for name, group in self.cluster_info()["brokerAddrTable"].items():
+            for addr in group["brokerAddrs"].values() or ["none"]:
+                ext = {"clusterName": group["cluster"], "brokerName": name, "brokerAddr": addr or "", "brokerId": "0"}
+                self.ask(104, ext)
+
+    def drop(self, conn: str) -> None:
+        """Close a connection."""
+        if conn in self._links:
+            self._links.pop(conn).close()
+
+    def close(self) -> None:
+        for conn in tuple(self._links):
+            self.drop(conn)
+
+    def _link(self, conn: str) -> Link:
+        if conn not in self._links:
+            self._links[conn] = Link(self.address)
+        return self._links[conn]

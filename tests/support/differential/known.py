@@ -1,0 +1,310 @@
+"""Every difference from Java that is meant, by name: what to expect, and what to keep Java from doing to itself.
+
+A rule either excuses one pair of answers, or acts before a step that would leave Java's tables in a state that
+Routebook avoids on purpose: the step is skipped, or followed by requests that bring Java back. Each rule names its
+entry in docs/compatibility.md; examples.py has a run for each that shows the difference, and that the rule covers it.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from tests.support.compare import free_of_order, parse_body, settings_text
+from tests.support.differential.endpoint import Answer
+from tests.support.differential.state import State
+from tests.support.differential.steps import Ask, Drop, OddRegister, Raw, Register, Step
+from tests.support.golden import LOCAL_KEYS
+
+Question: TypeAlias = Ask | Register | OddRegister | Raw
+
+RUN_TIME_SETTINGS: Final = frozenset(
+    {
+        "deleteTopicWithBrokerRegistration",
+        "enableAllTopicList",
+        "enableTopicList",
+        "needWaitForService",
+        "notifyMinBrokerIdChanged",
+        "orderMessageEnable",
+        "returnOrderTopicConfigToBroker",
+        "supportActingMaster",
+        "waitSecondsForService",
+    }
+)
+_CONTROL: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|\\u00[01][0-9a-fA-F]|\\[bfnrt]|\\u00[89][0-9a-fA-F]|\\u007f"
+)
+
+
+@dataclass(frozen=True)
+class Skip:
+    """Do not take this step: Java's tables would not recover from it."""
+
+
+@dataclass(frozen=True)
+class Mend:
+    """Take the step, then these requests, on both servers; `gone`: only if that broker has lost that address."""
+
+    requests: tuple[Ask, ...]
+    gone: tuple[str, str] | None = None
+
+
+Action: TypeAlias = Skip | Mend
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """One deliberate difference; `anchor` is its entry in docs/compatibility.md."""
+
+    anchor: str
+    guard: Callable[[Step, State], Action | None] = lambda _step, _state: None
+    excuse: Callable[[Question, Answer, Answer, State], bool] = lambda _question, _java, _ours, _state: False
+
+
+# --- registrations ----------------------------------------------------------------------------------------------------
+
+
+def _names(question: Question) -> dict[str, str]:
+    """The names that a registration or unregistration is about; missing and empty ones are not in it."""
+    fields = ("clusterName", "brokerName", "brokerAddr")
+    if isinstance(question, Register):
+        given = {"clusterName": question.cluster, "brokerName": question.broker, "brokerAddr": question.addr}
+        return {key: value for key, value in given.items() if key not in question.without and value}
+    ext = question.ext if isinstance(question, (Ask, OddRegister)) else None
+    return {key: ext[key] for key in fields if ext and ext.get(key)}
+
+
+def _names_missing_guard(step: Step, state: State) -> Action | None:
+    # without brokerName Java puts a null into the cluster's set, without brokerAddr an id without address: for ever
+    if isinstance(step, (Register, OddRegister)) and not {"brokerName", "brokerAddr"} <= _names(step).keys():
+        return Skip()
+    return None
+
+
+def _names_missing(question: Question, java: Answer, ours: Answer, state: State) -> bool:
+    if not isinstance(question, (Register, OddRegister)) or _codes(java, ours) != (0, 1):
+        return False
+    # a topic without a name stops Java's registration half-way
+    return "clusterName" not in _names(question) or "has no topicName" in (ours.replies[0].remark or "")
+
+
+def _null_filter_server_guard(step: Step, state: State) -> Action | None:
+    """Java keeps a filter server without a name, and shows it as null."""
+    return Skip() if isinstance(step, OddRegister) and b'"filterServerList":[null]' in step.body else None
+
+
+def _ghost_guard(step: Step, state: State) -> Action | None:
+    """Java mutates first and checks later: a refused registration leaves its traces."""
+    if not isinstance(step, Register) or len(_names(step)) < 3:
+        return None
+    group = state.groups.get(state.fill(step.broker))
+    addr = state.fill(step.addr)
+    members = group.members if group else {}
+    elsewhere = any(held == addr and held_id != step.broker_id for held_id, held in members.items())
+    holder = members.get(step.broker_id)
+    unknown_id = holder is None
+    if unknown_id and (step.table is None or len(step.table) == 1):
+        if group is None:
+            return Mend((_unregister(step),))
+        touched = (group.acting, group.zone) != (step.acting, _filled_zone(step, state))
+        # a table that is null is refused by an exception; one topic by the guard
+        return Skip() if touched or elsewhere else None
+    if holder is not None and holder != addr:
+        lease = state.leases.get((state.fill(step.cluster), holder))
+        if lease is not None and lease.state_version > step.epoch and group is not None:
+            touched = (group.acting, group.zone) != (step.acting, _filled_zone(step, state))
+            return Skip() if touched or elsewhere else None
+    return None
+
+
+def _filled_zone(step: Register, state: State) -> str | None:
+    zone = step.zone
+    return None if zone is None or (step.binary and not zone) else state.fill(zone)
+
+
+def _unregister(step: Register, *, addr: str | None = None, broker: str | None = None) -> Ask:
+    ext = {
+        "clusterName": step.cluster,
+        "brokerName": broker or step.broker,
+        "brokerAddr": addr or step.addr,
+        "brokerId": str(step.broker_id),
+    }
+    return Ask(conn="view", code=104, ext=ext)
+
+
+def _replaced_guard(step: Step, state: State) -> Action | None:
+    """Another address takes an id: Java keeps the lease of the old one, which nothing can end any more."""
+    if not isinstance(step, Register) or len(_names(step)) < 3:
+        return None
+    group = state.groups.get(state.fill(step.broker))
+    holder = group.members.get(step.broker_id) if group else None
+    if holder is None or holder == state.fill(step.addr):
+        return None
+    # the name of nobody: Java then drops the lease and touches nothing else
+    return Mend((_unregister(step, addr=holder, broker="nobody"),), gone=(state.fill(step.broker), holder))
+
+
+def _mislabelled(question: Question, java: Answer, ours: Answer, state: State) -> bool:
+    if isinstance(question, Register):
+        wanted = question.form == "mislabelled" and not question.spoil
+    else:
+        wanted = isinstance(question, OddRegister) and question.body[:1] == b"\x78"
+    return wanted and _codes(java, ours) == (1, 0)
+
+
+def _mislabelled_guard(step: Step, state: State) -> Action | None:
+    return Mend((_unregister(step),)) if isinstance(step, Register) and step.form == "mislabelled" else None
+
+
+def _control_characters(question: Question, java: Answer, ours: Answer, state: State) -> bool:
+    if isinstance(question, (Register, Raw)):
+        return False
+    texts = [*(question.ext or {}).values(), question.body.decode(errors="replace")]
+    return any(_CONTROL.search(text) for text in texts) and _codes(java, ours) == (0, 1)
+
+
+# --- removal ----------------------------------------------------------------------------------------------------------
+
+
+def _is_whole_unregister(step: Ask) -> bool:
+    ext = step.ext or {}
+    return len(_names(step)) == 3 and re.fullmatch(r"[+-]?\d{1,18}", ext.get("brokerId", "")) is not None
+
+
+def _bad_unregister_guard(step: Step, state: State) -> Action | None:
+    if not isinstance(step, Ask) or step.code != 104 or _is_whole_unregister(step):
+        return None
+    names = _names(step)
+    key = (state.fill(names.get("clusterName", "")), state.fill(names.get("brokerAddr", "")))
+    return Skip() if key in state.leases else None  # Java: the lease goes, the broker stays
+
+
+def _bad_unregister(question: Question, java: Answer, ours: Answer, state: State) -> bool:
+    wanted = isinstance(question, Ask) and question.code == 104 and not _is_whole_unregister(question)
+    return wanted and _codes(java, ours) == (0, 1)
+
+
+def _absent_unregister_guard(step: Step, state: State) -> Action | None:
+    """104 of an address that is not there: Java takes the write permission of its group, if that has no master."""
+    if not isinstance(step, Ask) or step.code != 104 or not _is_whole_unregister(step):
+        return None
+    names = {key: state.fill(value) for key, value in _names(step).items()}
+    group = state.groups.get(names["brokerName"])
+    if group is None or names["brokerAddr"] in group.members.values():
+        return None
+    return Skip() if group.acting and min(group.members, default=1) > 0 else None
+
+
+def _late_unregister_guard(step: Step, state: State) -> Action | None:
+    """104 over a connection that the broker has left: Java takes the newer registration away."""
+    if not isinstance(step, Ask) or step.code != 104:
+        return None
+    names = _names(step)
+    key = (state.fill(names.get("clusterName", "")), state.fill(names.get("brokerAddr", "")))
+    lease = state.leases.get(key)
+    late = lease is not None and lease.conn != step.conn and step.conn in state.former.get(key, set())
+    return Skip() if late else None
+
+
+def _shared_channel_guard(step: Step, state: State) -> Action | None:
+    """The close of a connection with several brokers: Java removes one of them."""
+    return Skip() if isinstance(step, Drop) and len(state.leases_of(step.conn)) > 1 else None
+
+
+def _forgotten_mappings(question: Question, java: Answer, ours: Answer, state: State) -> bool:
+    if not isinstance(question, Ask) or question.code != 105 or _codes(java, ours) != (0, 0):
+        return False
+    topic = state.fill((question.ext or {}).get("topic", ""))
+    left, right = parse_body(java.replies[0].body), parse_body(ours.replies[0].body)
+    name = "topicQueueMappingByBroker"
+    kept: dict[str, Any] = left.pop(name, {})
+    shown: dict[str, Any] = right.pop(name, {})
+    gone = {broker for broker in kept if (topic, broker) in state.forgotten_mappings}
+    rest = {broker: info for broker, info in kept.items() if broker not in gone}
+    return bool(gone) and free_of_order([left, rest]) == free_of_order([right, shown])
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+def setting_lines(question: Question) -> dict[str, str]:
+    """The keys and values of a 318."""
+    if not isinstance(question, Ask) or question.code != 318:
+        return {}
+    lines = re.findall(r"^[ \t]*([^ \t=:#]+)[ \t]*[=:]?[ \t]*(.*)$", question.body.decode("latin-1"), re.MULTILINE)
+    return dict(lines)
+
+
+def _setting_remark(question: Question, java: Answer, ours: Answer, state: State) -> bool:
+    lines = setting_lines(question)
+    if not lines or _codes(java, ours) != (0, 0):
+        return False
+    left, right = dict(java.replies[0].header), dict(ours.replies[0].header)
+    return "remark" not in left and bool(right.pop("remark", "")) and left == right
+
+
+def _setting_refused(question: Question, java: Answer, ours: Answer, state: State) -> bool:
+    def never_over_the_wire(key: str) -> bool:
+        return key in LOCAL_KEYS or key.startswith("routebook.")
+
+    return any(map(never_over_the_wire, setting_lines(question))) and _codes(java, ours) == (0, 16)
+
+
+def _setting_refused_guard(step: Step, state: State) -> Action | None:
+    """Refused as a whole here, taken as a whole there: other settings in the same request would then differ."""
+    lines = setting_lines(step) if isinstance(step, Ask) else {}
+    refused = [key for key in lines if key in LOCAL_KEYS or key.startswith("routebook.")]
+    return Skip() if refused and len(lines) > 1 else None
+
+
+def _odd_boolean_guard(step: Step, state: State) -> Action | None:
+    """What is not `true` is false to Java; here it is not taken, and the remark says so."""
+    lines = setting_lines(step) if isinstance(step, Ask) else {}
+    flags = RUN_TIME_SETTINGS - {"waitSecondsForService"}
+    odd = [key for key, value in lines.items() if key in flags and value.lower() not in ("true", "false")]
+    return Skip() if odd else None
+
+
+def _setting_needs_restart(question: Question, java: Answer, ours: Answer, state: State) -> bool:
+    if question.code != 319 or _codes(java, ours) != (0, 0):
+        return False
+    left, right = settings_text(java.replies[0].body), settings_text(ours.replies[0].body)
+    ignored = LOCAL_KEYS | state.restart_settings
+    return bool(state.restart_settings) and _less(left, ignored) == _less(right, ignored)
+
+
+def _less(settings: dict[str, str], ignored: set[str]) -> dict[str, str]:
+    return {key: value for key, value in settings.items() if key not in ignored}
+
+
+# --- connections ------------------------------------------------------------------------------------------------------
+
+
+def _http(question: Question, java: Answer, ours: Answer, state: State) -> bool:
+    closed = java.closed and ours.closed and not java.replies and not ours.replies
+    return closed and isinstance(question, Raw) and ours.leftover.startswith(b"HTTP/1.1 400 ")
+
+
+def _codes(java: Answer, ours: Answer) -> tuple[int | None, int | None]:
+    """The codes of two single answers; None stands for anything else."""
+    left, right = (answer.replies[0].code if len(answer.replies) == 1 else None for answer in (java, ours))
+    return left, right
+
+
+KNOWN: Final = (
+    Known(anchor="required-names", guard=_names_missing_guard, excuse=_names_missing),
+    Known(anchor="required-names", guard=_null_filter_server_guard),
+    Known(anchor="no-ghosts", guard=_ghost_guard),
+    Known(anchor="replaced-brokers", guard=_replaced_guard),
+    Known(anchor="one-bad-entry", guard=_bad_unregister_guard, excuse=_bad_unregister),
+    Known(anchor="late-removal", guard=_late_unregister_guard),
+    Known(anchor="late-removal", guard=_absent_unregister_guard),
+    Known(anchor="static-mappings", excuse=_forgotten_mappings),
+    Known(anchor="all-brokers-of-a-connection", guard=_shared_channel_guard),
+    Known(anchor="mislabelled-compression", guard=_mislabelled_guard, excuse=_mislabelled),
+    Known(anchor="control-characters", excuse=_control_characters),
+    Known(anchor="settings-over-the-wire", guard=_odd_boolean_guard, excuse=_setting_remark),
+    Known(anchor="settings-refused", guard=_setting_refused_guard, excuse=_setting_refused),
+    Known(anchor="settings-over-the-wire", excuse=_setting_needs_restart),
+    Known(anchor="strangers", excuse=_http),
+)

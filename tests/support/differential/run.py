@@ -1,0 +1,253 @@
+"""Takes steps on both servers, waits for what happens a moment later, and compares what they say."""
+
+import itertools
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from tests.support.compare import parse_body
+from tests.support.differential.endpoint import SETTLE_TIMEOUT_S, VIEW, Answer, Endpoint
+from tests.support.differential.judge import same
+from tests.support.differential.known import KNOWN, RUN_TIME_SETTINGS, Known, Mend, Question, Skip, setting_lines
+from tests.support.differential.names import BROKERS, CLUSTERS, NAMESPACES, TOPICS
+from tests.support.differential.state import Group, Lease, State
+from tests.support.differential.steps import Ask, Drop, OddRegister, Register, Step
+
+EVERYTHING_EVERY: Final = 50  # steps between two comparisons of the whole state
+KEEP_ALIVE_S: Final = 40.0  # both servers close connections that are idle for 120 s
+CHANGING_CODES: Final = {100, 102, 103, 104, 205, 216, 217, 318, 327}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """The first question that the two answered differently, and after which step it was asked."""
+
+    index: int = -1
+    question: Question
+    reference: Answer
+    subject: Answer
+
+
+class Runner:
+    """Drives two servers side by side."""
+
+    def __init__(self, reference: Endpoint, subject: Endpoint, *, known: Sequence[Known] = KNOWN) -> None:
+        self.reference = reference
+        self.subject = subject
+        self.known = known
+        self.taken = 0
+        self.skipped = 0
+        self._runs = itertools.count()
+        self._state = State(tag="")
+        self._kept_alive_at = time.monotonic()
+
+    @property
+    def both(self) -> tuple[Endpoint, Endpoint]:
+        return self.reference, self.subject
+
+    def run(self, steps: Sequence[Step]) -> Difference | None:
+        """Take the steps from an empty state; the first difference ends it."""
+        for endpoint in self.both:
+            endpoint.reset()
+        self._state = State(tag=_tag(next(self._runs)))
+        for index, step in enumerate(steps):
+            difference = self._take(step)
+            if difference is None and ((index + 1) % EVERYTHING_EVERY == 0 or index + 1 == len(steps)):
+                difference = self._compare_everything()
+            if difference is not None:
+                return replace(difference, index=index)
+        return None
+
+    def _take(self, step: Step) -> Difference | None:
+        state = self._state
+        if isinstance(step, Register) or (isinstance(step, Ask) and step.code == 104):
+            self._refresh_groups()
+        actions = [action for known in self.known if (action := known.guard(step, state)) is not None]
+        if any(isinstance(action, Skip) for action in actions):
+            self.skipped += 1
+            return None
+        self.taken += 1
+        difference = None
+        if isinstance(step, Drop):
+            self._drop(step)
+        else:
+            difference = self._ask(step)
+        for action in actions:
+            if isinstance(action, Mend):
+                self._mend(action)
+        return difference
+
+    def _drop(self, step: Drop) -> None:
+        going = self._state.leases_of(step.conn)
+        for endpoint in self.both:
+            endpoint.drop(step.conn)
+        self._await_removal(going)
+
+    def _ask(self, step: Question) -> Difference | None:
+        difference, reference, subject = self._compare(step)
+        if difference is not None:
+            return difference
+        if reference.closed:
+            self._await_removal(self._state.leases_of(step.conn))
+        if isinstance(step, Register):
+            return self._learn_lease(step)
+        if isinstance(step, OddRegister):
+            return self._look_at_odd(step, agreed=same(step, reference, subject))
+        if isinstance(step, Ask):
+            self._learn(step)
+        return None
+
+    def _compare(self, question: Question) -> tuple[Difference | None, Answer, Answer]:
+        data = question.data(self._state.tag)
+        reference, subject = (endpoint.exchange(question.conn, data, expect=question.expect) for endpoint in self.both)
+        return self._judge(question, reference, subject), reference, subject
+
+    def _judge(self, question: Question, reference: Answer, subject: Answer) -> Difference | None:
+        if same(question, reference, subject):
+            return None
+        if any(known.excuse(question, reference, subject, self._state) for known in self.known):
+            return None
+        return Difference(question=question, reference=reference, subject=subject)
+
+    # --- what a step did ----------------------------------------------------------------------------------------------
+
+    def _learn_lease(self, step: Register) -> Difference | None:
+        """Whether the broker is alive now; both must agree on its data version."""
+        state = self._state
+        key = state.key(step)
+        version = f'{{"counter":{step.counter},"stateVersion":{step.state_version},"timestamp":{step.timestamp}}}'
+        difference, reference, _ = self._compare(_ask_data_version(key, version.encode()))
+        if difference is not None:
+            return difference
+        if reference.replies[0].body:
+            stored = parse_body(reference.replies[0].body)
+            state.leases[key] = Lease(step.conn, stored["stateVersion"])
+            state.former.setdefault(key, set()).add(step.conn)
+        else:
+            state.leases.pop(key, None)
+        for topic, info in step.mappings.items():
+            pair = (state.fill(topic), state.fill(info["bname"]))
+            state.mapped.setdefault(pair[1], set()).add(pair[0])
+            if self._shows_mapping(*pair):
+                state.forgotten_mappings.discard(pair)
+        return None
+
+    def _shows_mapping(self, topic: str, broker: str) -> bool:
+        body = self.subject.ask(105, {"topic": topic}).body
+        return bool(body) and broker in parse_body(body).get("topicQueueMappingByBroker", {})
+
+    def _look_at_odd(self, step: OddRegister, *, agreed: bool) -> Difference | None:
+        """What an odd registration did, then away with it: Java may have stopped half-way."""
+        names = {key: step.ext.get(key, "") for key in ("clusterName", "brokerName", "brokerAddr")}
+        questions = [
+            _ask_data_version((names["clusterName"], names["brokerAddr"]), b""),
+            Ask(conn=VIEW, code=901, ext={"clusterName": "c", "brokerName": names["brokerName"]}),
+            *(Ask(conn=VIEW, code=105, ext={"topic": f"{step.name}-{n}"}) for n in ("0@@", "1@@", "0", "1")),
+            Ask(conn=VIEW, code=106),
+        ]
+        difference = self._compare_all(questions) if agreed else None
+        self._mend(Mend((Ask(conn=VIEW, code=104, ext={**names, "brokerId": "0"}),)))
+        for endpoint in self.both:
+            endpoint.drop(step.conn)
+        return difference
+
+    def _learn(self, step: Ask) -> None:
+        state = self._state
+        if step.code == 104:
+            self._await_unregistration()
+        elif step.code == 318:
+            state.restart_settings |= setting_lines(step).keys() - RUN_TIME_SETTINGS
+        elif step.code == 216:
+            topic = state.fill((step.ext or {}).get("topic", ""))
+            state.forgotten_mappings |= {(topic, broker) for broker, topics in state.mapped.items() if topic in topics}
+        if step.flag & 2 and step.code in CHANGING_CODES:
+            self._await_agreement()
+
+    def _mend(self, mend: Mend) -> None:
+        if mend.gone is not None:
+            self._refresh_groups()
+            broker, addr = mend.gone
+            group = self._state.groups.get(broker)
+            if group is not None and addr in group.members.values():
+                return
+        for request in mend.requests:
+            for endpoint in self.both:
+                endpoint.exchange(request.conn, request.data(self._state.tag), expect="answer")
+        self._await_unregistration()
+
+    # --- what happens a moment later ----------------------------------------------------------------------------------
+
+    def _await_unregistration(self) -> None:
+        for endpoint in self.both:
+            endpoint.barrier()
+        self._forget_the_dead()
+
+    def _await_removal(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Java does not wait until the brokers of a closed connection are gone; the next step should."""
+        for cluster, addr in keys:
+            for endpoint in self.both:
+                endpoint.until(partial(endpoint.is_gone, cluster, addr))
+                endpoint.ask(206)  # takes the lock that the removal holds to its end
+        self._forget_the_dead()
+
+    def _await_agreement(self) -> None:
+        """After a one-way request nothing says when it is done."""
+        deadline = time.monotonic() + SETTLE_TIMEOUT_S
+        while self._compare_everything() is not None and time.monotonic() < deadline:
+            pass
+
+    def _forget_the_dead(self) -> None:
+        state = self._state
+        state.leases = {key: lease for key, lease in state.leases.items() if self.reference.is_live(*key)}
+        self._refresh_groups()
+        for broker, topics in state.mapped.items():
+            if broker not in state.groups:
+                state.forgotten_mappings |= {(topic, broker) for topic in topics}
+
+    def _refresh_groups(self) -> None:
+        table = self.reference.cluster_info()["brokerAddrTable"]
+        self._state.groups = {name: Group.parse(data) for name, data in table.items()}
+
+    # --- the whole state ----------------------------------------------------------------------------------------------
+
+    def _compare_everything(self) -> Difference | None:
+        if time.monotonic() - self._kept_alive_at > KEEP_ALIVE_S:
+            self._kept_alive_at = time.monotonic()
+            for endpoint in self.both:
+                endpoint.keep_alive()
+        return self._compare_all(_everything())
+
+    def _compare_all(self, questions: Sequence[Ask]) -> Difference | None:
+        numbered = [replace(question, opaque=number) for number, question in enumerate(questions, 1)]
+        reference, subject = (endpoint.ask_all(numbered, self._state.tag) for endpoint in self.both)
+        for question, left, right in zip(numbered, reference, subject, strict=True):
+            difference = self._judge(question, Answer(replies=(left,)), Answer(replies=(right,)))
+            if difference is not None:
+                return difference
+        return None
+
+
+def _everything() -> list[Ask]:
+    """Questions that together show all that the tables hold."""
+    plain = [Ask(conn=VIEW, code=code) for code in (106, 206, 304, 311, 312, 313, 319)]
+    routes = [Ask(conn=VIEW, code=105, ext={"topic": topic}, version=v) for topic in TOPICS for v in (513, 400)]
+    zones = [
+        Ask(conn=VIEW, code=105, ext={"topic": topic, "__ZONE_MODE": "true", "__ZONE_NAME": "z1"}) for topic in TOPICS
+    ]
+    clusters = [Ask(conn=VIEW, code=224, ext={"cluster": cluster}) for cluster in CLUSTERS]
+    namespaces = [Ask(conn=VIEW, code=219, ext={"namespace": namespace}) for namespace in NAMESPACES]
+    groups = [Ask(conn=VIEW, code=901, ext={"clusterName": b.cluster, "brokerName": b.name}) for b in BROKERS]
+    versions = [_ask_data_version((broker.cluster, addr), b"") for broker in BROKERS for addr in broker.addrs]
+    return [*plain, *routes, *zones, *clusters, *namespaces, *groups, *versions]
+
+
+def _ask_data_version(key: tuple[str, str], version: bytes) -> Ask:
+    ext = {"clusterName": key[0], "brokerAddr": key[1], "brokerName": "any", "brokerId": "0"}
+    return Ask(conn=VIEW, code=322, ext=ext, body=version)
+
+
+def _tag(number: int) -> str:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return letters[number // 26 % 26] + letters[number % 26]

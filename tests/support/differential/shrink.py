@@ -1,0 +1,37 @@
+"""Makes a list of steps that shows a difference as short as can be found within a bound of time."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from tests.support.differential.run import Difference
+from tests.support.differential.steps import Step
+
+
+def shrink(
+    steps: Sequence[Step],
+    difference: Difference,
+    *,
+    run: Callable[[Sequence[Step]], Difference | None],
+    budget_s: float,
+) -> tuple[list[Step], Difference]:
+    """Delta debugging: drop ever smaller pieces as long as a difference remains; each try starts from empty servers."""
+    deadline = time.monotonic() + budget_s
+    shortest, found = list(steps[: difference.index + 1]), difference
+    for length in (1, 2, 4, 8, 16, 32):  # most differences need only the last few steps
+        if length < len(shortest) and (again := run(shortest[-length:])) is not None:
+            shortest, found = shortest[-length:][: again.index + 1], again
+            break
+    piece = max(1, len(shortest) // 2)
+    while time.monotonic() < deadline:
+        start, shorter = 0, False
+        while start < len(shortest) and time.monotonic() < deadline:
+            candidate = shortest[:start] + shortest[start + piece :]
+            again = run(candidate) if candidate else None
+            if again is None:
+                start += piece
+            else:
+                shortest, found, shorter = candidate[: again.index + 1], again, True
+        if piece == 1 and not shorter:
+            break
+        piece = piece if shorter and piece == 1 else max(1, piece // 2)
+    return shortest, found

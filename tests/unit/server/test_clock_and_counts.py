@@ -1,0 +1,31 @@
+"""The clock that does not jump, and the counters of request codes."""
+
+import time
+
+import pytest
+
+from routebook.server.clock import Clock
+from routebook.server.counts import Counts
+
+
+def test_now_is_the_wall_clock() -> None:
+    before = time.time() * 1000
+    now_ms = Clock().now_ms()
+    assert before - 1000 <= now_ms <= time.time() * 1000 + 1000
+
+
+def test_a_step_of_the_wall_clock_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    before = clock.now_ms()
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + 3600)
+    assert before <= clock.now_ms() < before + 60_000
+
+
+def test_counts_are_printed_as_java_does_and_begin_anew() -> None:
+    counts = Counts()
+    for code in (322, 105, 105):
+        counts.requests[code] += 1
+    counts.responses[0] += 3
+    assert counts.take() == ("{105:2, 322:1}", "{0:3}")
+    assert counts.take() == (None, None)

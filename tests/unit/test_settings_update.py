@@ -1,0 +1,178 @@
+"""318 and 319 against what Java answered, and where Routebook says more or refuses more than Java."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from routebook.errors import BadRequest, Denied
+from routebook.settings import SETTINGS, How, Settings, from_file, from_values
+from routebook.settings.table import BY_KEY
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "golden.jsonl"
+CAPTURED_ON = {
+    "bindAddress": "0.0.0.0",
+    "configStorePath": "/PATH/namesrv.properties",
+    "kvConfigPath": "/PATH/kvConfig.json",
+    "rocketmqHome": "/PATH",
+}
+DEFAULTS = Settings.build(home="/h")
+
+
+def test_answers_what_java_answered() -> None:
+    settings = Settings.build([from_values(CAPTURED_ON)])
+    first = settings.update(body("config-update", "request_hex"))
+    assert first.remark is None
+    assert first.changed == {"orderMessageEnable": ("false", "true"), "supportActingMaster": ("false", "true")}
+    assert first.settings.order_message_enable
+    assert first.settings.policy.support_acting_master
+    assert first.settings.text().encode() == body("config-text", "response_hex")
+
+    off = first.settings.update(body("topics-disabled-set", "request_hex"))
+    assert (off.settings.enable_topic_list, off.settings.enable_all_topic_list) == (False, False)
+    waiting = off.settings.update(body("not-ready-set", "request_hex"))
+    assert (waiting.settings.need_wait_for_service, waiting.settings.wait_seconds_for_service) == (True, 1000000)
+
+    back = waiting.settings.update(body("settings-back", "request_hex"))
+    assert back.remark is None
+    assert back.settings.text() == settings.text()
+    assert not settings.order_message_enable
+
+
+def test_refuses_what_java_refuses() -> None:
+    with pytest.raises(Denied, match=r"^Can not update config in black list\.$"):
+        DEFAULTS.update(body("config-black-list", "request_hex"))
+    with pytest.raises(BadRequest, match=r"^string2Properties error$"):
+        DEFAULTS.update(body("config-malformed", "request_hex"))
+
+
+def test_the_exploit_of_cve_2023_37582_is_refused_whole() -> None:
+    """It turned the settings file into one of the attacker's choice: a path, and content in another key."""
+    exploit = b"orderMessageEnable=true\nconfigStorePath=/tmp/pwned\nproductEnvName=test\\n* * * * * root id > /tmp/p\n"
+    for attempt in (exploit, exploit.replace(b"configStorePath", b"kvConfigPath"), exploit.replace(b"C", b"\\u0043")):
+        with pytest.raises(Denied):
+            DEFAULTS.update(attempt)
+    assert "orderMessageEnable=false\n" in DEFAULTS.text()
+
+
+NEVER = [setting.key for setting in SETTINGS if setting.how is How.FIXED]
+
+
+@pytest.mark.parametrize("key", [*NEVER, "routebook.listen", "routebook.anything"])
+def test_paths_ports_addresses_black_lists_and_own_keys_never_change_over_the_wire(key: str) -> None:
+    with pytest.raises(Denied):
+        DEFAULTS.update(f"orderMessageEnable=true\n{key}=1\n".encode())
+
+
+def test_what_never_changes_holds_every_path_address_and_list_of_javas() -> None:
+    expected = {"rocketmqHome", "kvConfigPath", "configStorePath", "configBlackList", "bindAddress", "listenPort"}
+    assert expected == {key for key in NEVER if not key.startswith("routebook.")}
+
+
+def test_the_configured_black_list_holds() -> None:
+    settings = Settings.build([from_values({"configBlackList": "enableTopicList; orderMessageEnable;;foo"})])
+    for key in (b"enableTopicList", b"orderMessageEnable", b"foo", b"kvConfigPath"):
+        with pytest.raises(Denied):
+            settings.update(key + b"=true")
+    assert settings.update(b"enableAllTopicList=false").changed
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("foo=1", "not taken: foo: no such setting"),
+        ("orderMesageEnable=true", "not taken: orderMesageEnable: no such setting, did you mean orderMessageEnable?"),
+        (
+            "waitSecondsForService=x",
+            "not taken: waitSecondsForService: x is not a whole number from -2147483648 to 2147483647",
+        ),
+        ("enableTopicList=yes", "not taken: enableTopicList: yes is not true or false"),
+        ("enableTopicList=", "not taken: enableTopicList: '' is not true or false"),
+        (
+            "clusterTest=true",
+            "not taken: clusterTest: needs a restart: put it into the settings file and start again",
+        ),
+        (
+            "defaultThreadPoolNums=3",
+            f"not taken: defaultThreadPoolNums: has no effect here ({BY_KEY['defaultThreadPoolNums'].note})",
+        ),
+        ("a\\u001b[2J=1", "not taken: 'a\\x1b[2J': no such setting"),
+    ],
+)
+def test_what_is_not_taken_is_said(text: str, remark: str) -> None:
+    update = DEFAULTS.update(f"{text}\norderMessageEnable=true".encode())
+    assert update.remark == remark
+    assert update.changed == {"orderMessageEnable": ("false", "true")}
+    assert update.settings.text() == DEFAULTS.text().replace("orderMessageEnable=false", "orderMessageEnable=true")
+
+
+def test_a_remark_names_a_few_of_many() -> None:
+    update = DEFAULTS.update("".join(f"unknown{number}{'x' * 200}=1\n" for number in range(1000)).encode())
+    assert len(update.not_taken) == 1000
+    assert update.remark is not None
+    assert update.remark.endswith("; and 990 more")
+    assert len(update.remark) < 2000
+
+
+def test_a_body_beyond_reason_is_refused_before_it_is_read() -> None:
+    with pytest.raises(BadRequest, match=r"^string2Properties error: more than"):
+        DEFAULTS.update(b"a=1\n" * 100_000)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "enableTopicList=true", "waitSecondsForService = +45 "])
+def test_what_says_nothing_new_changes_nothing(text: str) -> None:
+    update = DEFAULTS.update(text.encode())
+    assert update.settings is DEFAULTS
+    assert (update.changed, update.remark) == ({}, None)
+
+
+def test_values_are_trimmed_and_the_last_of_two_counts() -> None:
+    update = DEFAULTS.update(b"enableTopicList=true\nenableTopicList= FALSE \n")
+    assert update.changed == {"enableTopicList": ("true", "false")}
+
+
+def test_keys_of_the_file_that_are_not_settings_stay_as_they_are() -> None:
+    settings = Settings.build([from_file("foo=bar\n", name="f")])
+    update = settings.update(b"foo=other\nenableTopicList=false")
+    assert "\nfoo=bar\n" in update.settings.text()
+    assert update.not_taken == [("foo", "no such setting")]
+
+
+RUNTIME = [setting.key for setting in SETTINGS if setting.how is How.RUNTIME]
+
+
+def test_everything_that_says_at_run_time_is_there_at_once() -> None:
+    for key in RUNTIME:
+        before = DEFAULTS.values[key]
+        value = str(not before).lower() if isinstance(before, bool) else "7"
+        update = DEFAULTS.update(f"{key}={value}".encode())
+        assert update.remark is None
+        assert attributes(update.settings) != attributes(DEFAULTS), key
+        assert f"{key}={value}\n" in update.settings.text()
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_taken_not_taken_or_refused(data: bytes) -> None:
+    try:
+        update = DEFAULTS.update(data)
+    except (BadRequest, Denied):
+        return
+    assert (update.remark is None) == (not update.not_taken)
+
+
+def attributes(settings: Settings) -> dict[str, object]:
+    """What the program reads of the settings."""
+    ignored = {"values", "origins"}
+    return {name: value for name, value in vars(settings).items() if name not in ignored}
+
+
+def body(name: str, part: str) -> bytes:
+    """The body of a captured request or answer."""
+    for line in GOLDEN.read_text().splitlines():
+        vector = json.loads(line)
+        if vector["name"] == name:
+            frame = bytes.fromhex(vector[part])
+            return frame[8 + int.from_bytes(frame[5:8], "big") :]
+    raise LookupError(name)
