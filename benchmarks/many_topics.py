@@ -2,8 +2,9 @@
 
     python benchmarks/many_topics.py [--brokers 300] [--topics 10000] [--limit-mib 2048]
 
-Starts `routebook serve`, registers every broker over a connection of its own, looks topics up in both profiles, registers
-all of them again unchanged, drops half of the brokers, and prints what each step took and what the server's memory is.
+Starts `routebook serve`, registers every broker over a connection of its own, looks topics up in both profiles,
+registers all of them again unchanged, drops half of the brokers, and prints what each step took and what the server's
+memory is.
 Exits 1 if the server ever held more than the limit.
 """
 
@@ -66,9 +67,7 @@ def register_body(topics: int) -> bytes:
         "topicQueueMappingDetailMap": {},
         "topicQueueMappingInfoMap": {},
     }
-    return json.dumps(
-        {"filterServerList": [], "topicConfigSerializeWrapper": wrapper}, separators=(",", ":")
-    ).encode()
+    return json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper}, separators=(",", ":")).encode()
 
 
 def register(connection: Connection, broker: int, body: bytes) -> None:

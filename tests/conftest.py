@@ -3,6 +3,7 @@
 import random
 
 import pytest
+
 from tests.support.missing_tools import pytest_runtest_setup, pytest_terminal_summary
 
 __all__ = [

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.support.process import Process, serving
 from tests.support.remoting import Client, eventually, get_kv, put_kv, register, route
 from tests.support.remoting_frames import Request, Silence

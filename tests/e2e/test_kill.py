@@ -9,11 +9,10 @@ import threading
 import time
 from pathlib import Path
 
-from tests.support.process import serving
-from tests.support.remoting import Client, get_kv, put_kv
-
 from routebook.server.files import backup_of
 from routebook.server.load import load_kv
+from tests.support.process import serving
+from tests.support.remoting import Client, get_kv, put_kv
 
 KILLS = 300
 SERVER_KILLS = 8

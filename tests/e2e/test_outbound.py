@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from tests.support.process import serving
 from tests.support.remoting import Client, eventually, register, route
 from tests.support.remoting_frames import Reply, Request

@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
+
 from tests.support.certificates import Authority
 from tests.support.process import Process, serving, start
 from tests.support.remoting import Client, get_kv, put_kv, register, route

@@ -1,14 +1,14 @@
 """Stopping: nothing that was asked before the signal stays without an answer."""
 
 import signal
-import ssl
 import threading
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
 from tests.support.process import Process, serving
-from tests.support.remoting import Client, put_kv, register, route
+from tests.support.remoting import Client, put_kv, register, route, trusting_anybody
 from tests.support.remoting_frames import Reply, Request
 
 BATCH = 40
@@ -49,11 +49,7 @@ class Asker(threading.Thread):
 
 @pytest.mark.parametrize("tls", [False, True])
 def test_sigterm_under_load_loses_no_answer(tmp_path: Path, tls: bool) -> None:
-    context = None
-    if tls:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
+    context = trusting_anybody() if tls else None
     with serving(tmp_path) as ns, ExitStack() as clients:
         broker = clients.enter_context(Client(ns.address))
         assert broker.ask(register()).code == 0
@@ -75,6 +71,47 @@ def test_sigterm_under_load_loses_no_answer(tmp_path: Path, tls: bool) -> None:
         assert [asker.unanswered for asker in askers] == [0] * len(askers)
         assert ns.wait() == 0
         assert "Traceback" not in ns.log
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_what_the_server_had_not_even_read_is_answered(tmp_path: Path, tls: bool) -> None:
+    """The process is stopped while requests and a new connection come in, and goes on with the signal before it."""
+    count = 1000
+    requests = b"".join(route("nowhere", opaque=opaque).encode() for opaque in range(count))
+    with serving(tmp_path) as ns, ExitStack() as clients:
+        context = trusting_anybody() if tls else None
+        known = [clients.enter_context(Client(ns.address, tls=context)) for _ in range(5)]
+        for client in known:
+            assert client.ask(route("nowhere")).code == 17
+        ns.send(signal.SIGSTOP)
+        new = clients.enter_context(Client(ns.address))
+        for client in (*known, new):
+            client.send(requests)
+        ns.send(signal.SIGTERM)
+        ns.send(signal.SIGCONT)
+        for client in (*known, new):
+            assert [reply.header["opaque"] for reply in client.receive_many(count)] == list(range(count))
+            assert client.receive() is None
+        assert ns.wait() == 0
+
+
+def test_who_goes_on_sending_gets_the_answers_to_what_came_before(tmp_path: Path) -> None:
+    """A full close would reset the connection, and the answers that the client has not read yet with it."""
+    count = 50
+    with serving(tmp_path) as ns, Client(ns.address) as client, Client(ns.address) as other:
+        assert other.ask(route("nowhere")).code == 17
+        assert client.ask(route("nowhere")).code == 17
+        ns.send(signal.SIGSTOP)
+        client.send(b"".join(route("nowhere", opaque=opaque).encode() for opaque in range(count)))
+        ns.send(signal.SIGTERM)
+        ns.send(signal.SIGCONT)
+        assert other.receive() is None  # from here on the server is draining
+        for _ in range(100):
+            client.send(route("nowhere", opaque=count).encode())
+        assert [reply.header["opaque"] for reply in client.receive_many(count)] == list(range(count))
+        assert client.receive() is None
+        client.close()
+        assert ns.wait() == 0
 
 
 def test_who_reads_late_still_gets_every_answer(tmp_path: Path) -> None:

@@ -5,19 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.support.certificates import Authority
 from tests.support.process import Process, serving
-from tests.support.remoting import Client, eventually, register, route
+from tests.support.remoting import Client, eventually, register, route, trusting_anybody
 from tests.support.remoting_frames import Request
 
 PROXY = b"PROXY TCP4 203.0.113.9 127.0.0.1 40000 9876\r\n"
-
-
-def trusting_anybody() -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+
 from tests.support.compare import free_of_order, parse_body
 from tests.support.documented import documented_anchors
 from tests.support.golden import Answer, Replay, Vector, load_vectors

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.support.java import COMMON_FLAGS, PROJECT, fetch_jars
 
 from routebook.client import publish_queues, route_changed, subscribe_queues
 from routebook.client.queues import static_queue_hosts
@@ -17,6 +16,7 @@ from routebook.errors import MalformedRoute
 from routebook.model import BrokerData, QueueData, TopicQueueMappingInfo, TopicRoute
 from routebook.wire.bodies import encode_route
 from routebook.wire.reply_bodies import decode_route
+from tests.support.java import COMMON_FLAGS, PROJECT, fetch_jars
 
 pytestmark = pytest.mark.java
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+
 from tests.support.differential.endpoint import Endpoint
 from tests.support.differential.generate import Generator
 from tests.support.differential.run import Difference, Runner

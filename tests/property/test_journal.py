@@ -6,7 +6,6 @@ from concurrent.futures import Future
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.faulty_files import Crash, FaultyFiles
 
 from routebook.events import Event, JournalHole, ServerStopped
 from routebook.journal.opening import open_journal
@@ -15,6 +14,7 @@ from routebook.journal.reader import Hole, Line, read
 from routebook.journal.record import Record, decode_record, encode_record
 from routebook.journal.verify import verify
 from routebook.journal.writer import Writer
+from tests.support.faulty_files import Crash, FaultyFiles
 
 OPTIONS = JournalOptions(segment_bytes=700, batch_bytes=400, queue_records=12)
 

@@ -5,8 +5,6 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
-from tests.support.naive_routes import NaiveRoutes
-from tests.support.route_tables import check_consistency, dump, mapping
 
 from routebook.effects import Change, CloseConnection
 from routebook.events import DownReason
@@ -23,6 +21,8 @@ from routebook.model import (
     TopicRoute,
 )
 from routebook.routes import RouteTable
+from tests.support.naive_routes import NaiveRoutes
+from tests.support.route_tables import check_consistency, dump, mapping
 
 CLUSTERS = ["C1", "C1", "C1", "C2"]
 BROKERS = ["a", "a", "b"]

@@ -8,6 +8,7 @@ import shutil
 from typing import Final
 
 import pytest
+
 from tests.support.java import jars_present
 
 HOW_TO_GET: Final = {

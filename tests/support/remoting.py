@@ -80,6 +80,14 @@ class Client(Link):
             return True
 
 
+def trusting_anybody() -> ssl.SSLContext:
+    """A TLS client as RocketMQ's are by default: it looks at no certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
 def route(topic: str, *, opaque: int = 1, version: int = 513) -> Request:
     return Request(code=105, opaque=opaque, ext={"topic": topic}, version=version)
 

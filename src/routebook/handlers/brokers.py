@@ -8,7 +8,7 @@ from routebook.handlers.names import check_names, checked_name, optional_name, r
 from routebook.handlers.nameserver import NameServer
 from routebook.handlers.outcome import DONE, OK, Caller, Outcome
 from routebook.model import BrokerKey, RegisterBody, RegisterResult, Registration
-from routebook.wire.bodies import encode_cluster_info, encode_data_version, encode_kv_table, encode_member_group
+from routebook.wire.bodies import encode_data_version, encode_kv_table, encode_member_group
 from routebook.wire.command import Command, Reply
 from routebook.wire.fields import bool_field, int_field, long_field
 from routebook.wire.register_body import decode_register_body
@@ -84,8 +84,8 @@ def get_broker_member_group(ns: NameServer, command: Command, _caller: Caller, _
 
 
 def get_broker_cluster_info(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """106. Every 5.x broker asks every 5 seconds."""
-    return Outcome(Reply(body=encode_cluster_info(ns.routes.cluster_info())))
+    """106."""
+    return Outcome(Reply(body=ns.cluster_info()))
 
 
 def wipe_write_perm_of_broker(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:

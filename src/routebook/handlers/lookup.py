@@ -59,7 +59,7 @@ def _zone_body(ns: NameServer, topic: str, zone: str) -> bytes | None:
 
 
 def _cluster_test_route(ns: NameServer, command: Command) -> Outcome:
-    """clusterTest: what is not known here is asked of the product environment. Always plain, never gated, as in Java."""
+    """clusterTest: what is not known here is asked of the product environment. Plain and never gated, as in Java."""
     topic = command.field("topic")
     route = None if topic is None else ns.routes.route(topic, ns.settings.policy)
     if topic is None:

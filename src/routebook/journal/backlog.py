@@ -27,6 +27,7 @@ class Backlog:
 
     __slots__ = (
         "_dropped_from",
+        "_dropped_here",
         "_encoder",
         "_holes",
         "_max_bytes",
@@ -35,6 +36,7 @@ class Backlog:
         "_why",
         "bytes",
         "dropped",
+        "limit",
         "next_seq",
     )
 

@@ -21,7 +21,7 @@ class QueueDifferences:
         """Set the topic's queues on this broker, unless they are so already."""
         entry = self._tables.topic_table.get(topic)
         before = None if entry is None else entry.queues.get(self._broker)
-        if before == queue:
+        if before is queue or before == queue:
             return
         self._tables.put_queue(topic, queue)
         if before is None:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from routebook.effects import Change, CloseConnection, RouteEffect
-from routebook.events import BrokerDown, DownReason, MappingsChanged, RouteEvent, TopicCause
+from routebook.events import BrokerDown, DownReason, MappingsChanged, RouteEvent, TopicCause, TopicsChanged
 from routebook.model import BrokerKey, RoutePolicy
 from routebook.routes.acting_master import departure_notice, is_masterless, make_read_only
-from routebook.routes.differences import QueueDifferences
 from routebook.routes.state import Tables
 
 
@@ -109,14 +108,15 @@ def take_out(tables: Tables, key: BrokerKey, broker: str, reason: DownReason) ->
 def _forget_groups(tables: Tables, vanished: dict[str, None]) -> list[RouteEvent]:
     if not vanished:
         return []
-    events: list[RouteEvent] = []
-    differences = {broker: QueueDifferences(tables, broker) for broker in vanished}
-    for topic, entry in list(tables.topic_table.items()):
-        for broker in vanished.keys() & entry.queues.keys():
-            differences[broker].drop(topic)
-    for difference in differences.values():
-        events += difference.events(TopicCause.REMOVAL)
-    return events + _forget_mappings(tables)
+    removed = tables.drop_queues_of(vanished)
+    return [
+        *(
+            TopicsChanged(broker=broker, cause=TopicCause.REMOVAL, removed=tuple(topics))
+            for broker, topics in removed.items()
+            if topics
+        ),
+        *_forget_mappings(tables),
+    ]
 
 
 def _forget_mappings(tables: Tables) -> list[RouteEvent]:

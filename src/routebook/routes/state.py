@@ -10,7 +10,7 @@ What always holds: a member of a group sits on exactly one lease and each seat o
 lease is empty; a cluster lists exactly the groups that have a member in it; queues belong to groups that exist.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple, TypeAlias
 
 from routebook.effects import Change, RouteEffect
@@ -204,6 +204,21 @@ class Tables:
         group = self.group_table.get(broker)
         if group is not None:
             self.touch(group, shown=False)
+
+    def drop_queues_of(self, brokers: Collection[str]) -> dict[str, list[str]]:
+        """Remove all queues of groups that are gone, in one pass; the topics of each."""
+        removed: dict[str, list[str]] = {broker: [] for broker in brokers}
+        for topic, entry in list(self.topic_table.items()):
+            gone = removed.keys() & entry.queues.keys()
+            if not gone:
+                continue
+            for broker in gone:
+                del entry.queues[broker]
+                removed[broker].append(topic)
+            entry.revision = self.revision + 1
+            if not entry.queues:
+                del self.topic_table[topic]
+        return removed
 
     def put_mapping(self, topic: str, *, broker: str, info: TopicQueueMappingInfo) -> None:
         """Set the static mapping that is announced under a broker's name."""

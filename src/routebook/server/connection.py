@@ -23,12 +23,12 @@ from routebook.server.clock import Clock
 from routebook.server.counts import Counts
 from routebook.server.effects import Performer
 from routebook.server.notes import Notes
-from routebook.server.tls import TLS_HANDSHAKE_BYTE, TlsContexts, TlsSession
+from routebook.server.opening import Opening
+from routebook.server.tls import TlsContexts, TlsSession
 from routebook.wire.codec import encode_reply
 from routebook.wire.command import Command, Reply, SerializeType
 from routebook.wire.peer import Peer
-from routebook.wire.proxy_protocol import read_proxy_header
-from routebook.wire.strangers import DECIDES_AT, Stranger, answer_to, name_stranger
+from routebook.wire.strangers import answer_to
 
 _ANSWER_BYTES: Final = 64 * 1024  # answers are written out when so much is collected, so that back-pressure can bite
 _MAX_DEFERRED: Final = 64  # answers that one connection may wait for at a time
@@ -36,11 +36,9 @@ _GO_AWAY: Final = Reply(code=ResponseCode.GO_AWAY, remark="please go away")
 
 
 class _Stage(IntEnum):
-    PROXY = 0  # the first bytes: is there a PROXY header?
-    HELLO = 1  # the next byte: TLS?
-    GREETING = 2  # the first plain bytes: a frame, or somebody else's protocol?
-    FRAMES = 3
-    ENDED = 4  # nothing that still comes is looked at
+    OPENING = 0  # the first bytes have yet to tell what this is
+    FRAMES = 1
+    ENDED = 2  # nothing that still comes is looked at
 
 
 class Shared:
@@ -81,7 +79,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_caller",
         "_deferred",
-        "_first",
+        "_opening",
         "_owed",
         "_paused",
         "_peer",
@@ -103,8 +101,8 @@ class Connection(asyncio.Protocol):
         self._shared = shared
         self._time = time
         self._peer = Peer(shared.opaques)
-        self._stage = _Stage.PROXY
-        self._first = bytearray()
+        self._stage = _Stage.OPENING
+        self._opening: Opening | None = Opening(shared.contexts)
         self._tls: TlsSession | None = None
         self._paused = False  # the peer does not read
         self._deferred = 0  # answers that wait for a disk or another server
@@ -125,6 +123,8 @@ class Connection(asyncio.Protocol):
         self.last_active = self._time()
         shared.connections[shared.accepted] = self
         shared.emptied.clear()
+        if shared.stopping:
+            self.drain()  # it was accepted in the last moment
 
     def data_received(self, data: bytes) -> None:
         self.last_active = self._time()
@@ -134,7 +134,7 @@ class Connection(asyncio.Protocol):
             if self._stage != _Stage.FRAMES:
                 data = self._open(data)
             elif self._tls is not None:
-                data = self._decrypt(data)
+                data = self._decrypt(self._tls, data)
             if data:
                 self._peer.feed(data)
         except ProtocolError as error:
@@ -161,7 +161,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, _exc: Exception | None) -> None:
         shared, caller = self._shared, self._caller
-        self._stage = _Stage.ENDED
+        self._leave()
         self._tls = None
         del shared.connections[caller.connection]
         if not shared.connections:
@@ -178,51 +178,29 @@ class Connection(asyncio.Protocol):
 
     def _open(self, data: bytes) -> bytes:
         """Take the first bytes; what comes out is plain and belongs to frames."""
-        if self._stage == _Stage.ENDED:
+        opening = self._opening
+        if opening is None:
+            return b""  # it has ended; what still comes is dropped
+        try:
+            plain = opening.take(data)
+        finally:
+            if opening.source is not None:
+                self._caller = Caller(self._caller.connection, opening.source)
+            if opening.tls is not None:
+                self._tls = opening.tls
+                self._speak_tls(opening.tls)
+        if plain is None:
             return b""
-        if self._tls is not None:
-            data = self._decrypt(data)
-        first = self._first
-        first += data
-        if self._stage == _Stage.PROXY:
-            header = read_proxy_header(first)
-            if header is None:
-                return b""
-            if header.source is not None:
-                self._caller = Caller(self._caller.connection, header.source)
-            del first[: header.length]
-            self._stage = _Stage.HELLO
-        if self._stage == _Stage.HELLO and first:
-            self._choose_tls()
-        if self._stage != _Stage.GREETING or len(first) < DECIDES_AT:
-            return b""
-        plain = bytes(first)
-        self._first = bytearray()
+        self._opening = None
         self._stage = _Stage.FRAMES
-        stranger = name_stranger(plain)
-        if stranger is not None:
-            self._turn_away(stranger)
-            return b""
-        return plain
-
-    def _choose_tls(self) -> None:
-        self._stage = _Stage.GREETING
-        mode = self._shared.contexts.settings.mode
-        if self._first[0] != TLS_HANDSHAKE_BYTE:
-            if mode == "enforcing":
-                raise ProtocolError("plain text, while routebook.tls.mode=enforcing asks for TLS")
-        elif mode != "disabled":
-            self._tls = TlsSession(self._shared.contexts.current())
-            hello = bytes(self._first)
-            self._first.clear()
-            self._first += self._decrypt(hello)
-
-    def _turn_away(self, stranger: Stranger) -> None:
-        self._shared.notes.stranger(stranger, self._caller.address)
-        answer = answer_to(stranger)
+        if opening.stranger is None:
+            return plain
+        self._shared.notes.stranger(opening.stranger, self._caller.address)
+        answer = answer_to(opening.stranger)
         if answer:
             self._write(answer)
         self._end()
+        return b""
 
     # Requests and answers
 
@@ -313,16 +291,19 @@ class Connection(asyncio.Protocol):
         self.last_active = self._time()
         self._transport.write(data if self._tls is None else self._tls.send(data))
 
-    def _decrypt(self, data: bytes) -> bytes:
-        tls = cast("TlsSession", self._tls)
+    def _decrypt(self, tls: TlsSession, data: bytes) -> bytes:
         try:
             return tls.receive(data)
         finally:
-            own = tls.outgoing()
-            if own:
-                self._transport.write(own)
-            if tls.finished:
-                self._peer_ended = True
+            self._speak_tls(tls)
+
+    def _speak_tls(self, tls: TlsSession) -> None:
+        """Send what TLS itself has to say, and hear whether the peer said goodbye."""
+        own = tls.outgoing()
+        if own:
+            self._transport.write(own)
+        if tls.finished:
+            self._peer_ended = True
 
     # The end
 
@@ -332,7 +313,7 @@ class Connection(asyncio.Protocol):
 
     def _end(self) -> None:
         """Send what is still to be sent, then close."""
-        self._stage = _Stage.ENDED
+        self._leave()
         if self._tls is not None:
             self._transport.write(self._tls.close())
         self._transport.close()
@@ -340,7 +321,7 @@ class Connection(asyncio.Protocol):
     def close(self, reason: DownReason) -> None:
         """Close now, for a reason that the tables are told. What the peer has not read is dropped."""
         self._reason = reason
-        self._stage = _Stage.ENDED
+        self._leave()
         if self._transport.get_write_buffer_size():
             self._transport.abort()
         else:
@@ -377,10 +358,14 @@ class Connection(asyncio.Protocol):
         elif self._owed is not None and self._owed <= 0:
             # Half-close: a full close while the peer is still sending would reset the connection, and with it the
             # answers that the peer has not read yet. Whatever it still sends is read and dropped until it closes.
-            self._stage = _Stage.ENDED
+            self._leave()
             if self._tls is not None:
                 self._transport.write(self._tls.close())
             self._transport.write_eof()
+
+    def _leave(self) -> None:
+        self._stage = _Stage.ENDED
+        self._opening = None
 
 
 def _printed(peername: object) -> str:

@@ -1,5 +1,6 @@
 """Opens the listening socket, and says why where it cannot."""
 
+import contextlib
 import errno
 import socket
 from pathlib import Path
@@ -57,14 +58,18 @@ def find_listener(port: int) -> str | None:
     if not inodes:
         return None
     for process in Path("/proc").glob("[0-9]*"):
-        try:
-            links = [str(handle.readlink()) for handle in (process / "fd").iterdir()]
-            if not inodes.isdisjoint(links):
+        with contextlib.suppress(OSError):  # it ended meanwhile, or is somebody else's
+            if any(_target(handle) in inodes for handle in (process / "fd").iterdir()):
                 name = (process / "comm").read_text(errors="replace").strip()
                 return f"process {process.name} ({name})"
-        except OSError:
-            continue  # it ended meanwhile, or is somebody else's
     return None
+
+
+def _target(handle: Path) -> str | None:
+    try:
+        return str(handle.readlink())
+    except OSError:
+        return None  # closed meanwhile
 
 
 def _listening_inodes(port: int) -> set[str]:

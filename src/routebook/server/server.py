@@ -191,8 +191,9 @@ def run(settings: Settings, home: Home, *, warnings: Iterable[str] = ()) -> int:
 async def _serve(server: Server) -> str:
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[str] = loop.create_future()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, _on_signal(stop, number))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            loop.add_signal_handler(number, _on_signal(stop, number))
     await server.start()
     _announce(server)
     gc.collect()

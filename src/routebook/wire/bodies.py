@@ -71,8 +71,9 @@ def encode_route(route: TopicRoute, *, standard: bool) -> bytes:
                 filter_server_table=route.filter_server_table,
                 order_topic_conf=route.order_topic_conf,
                 queue_datas=route.queue_datas,
-                topic_queue_mapping_by_broker=mappings
-                and {name: _plain_mapping(info) for name, info in mappings.items()},
+                topic_queue_mapping_by_broker=None
+                if mappings is None
+                else {name: _plain_mapping(info) for name, info in mappings.items()},
             )
         )
     return _json(
@@ -81,8 +82,9 @@ def encode_route(route: TopicRoute, *, standard: bool) -> bytes:
             filter_server_table=_sorted_by_text(route.filter_server_table),
             order_topic_conf=route.order_topic_conf,
             queue_datas=route.queue_datas,
-            topic_queue_mapping_by_broker=mappings
-            and {name: _sorted_mapping(info) for name, info in _sorted_by_text(mappings).items()},
+            topic_queue_mapping_by_broker=None
+            if mappings is None
+            else {name: _sorted_mapping(info) for name, info in _sorted_by_text(mappings).items()},
         )
     )
 

@@ -127,11 +127,13 @@ class Runner:
             state.former.setdefault(key, set()).add(step.conn)
         else:
             state.leases.pop(key, None)
+        self._notice_lost_mappings()
         for topic, info in step.mappings.items():
             pair = (state.fill(topic), state.fill(info["bname"]))
-            state.mapped.setdefault(pair[1], set()).add(pair[0])
+            state.mapped.add(pair)
             if self._shows_mapping(*pair):
                 state.forgotten_mappings.discard(pair)
+        self._notice_lost_mappings()
         return None
 
     def _shows_mapping(self, topic: str, broker: str) -> bool:
@@ -147,11 +149,17 @@ class Runner:
             *(Ask(conn=VIEW, code=105, ext={"topic": f"{step.name}-{n}"}) for n in ("0@@", "1@@", "0", "1")),
             Ask(conn=VIEW, code=106),
         ]
-        difference = self._compare_all(questions) if agreed else None
+        difference = self._compare_all(questions) if agreed and not self._stopped_halfway(names) else None
         self._mend(Mend((Ask(conn=VIEW, code=104, ext={**names, "brokerId": "0"}),)))
         for endpoint in self.both:
             endpoint.drop(step.conn)
         return difference
+
+    def _stopped_halfway(self, names: dict[str, str]) -> bool:
+        """Whether Java knows the group but not the lease: an exception in the middle (see `no-ghosts`)."""
+        cluster, broker, addr = (self._state.fill(name) for name in names.values())
+        self._refresh_groups()
+        return broker in self._state.groups and not self.reference.is_live(cluster, addr)
 
     def _learn(self, step: Ask) -> None:
         state = self._state
@@ -160,8 +168,7 @@ class Runner:
         elif step.code == 318:
             state.restart_settings |= setting_lines(step).keys() - RUN_TIME_SETTINGS
         elif step.code == 216:
-            topic = state.fill((step.ext or {}).get("topic", ""))
-            state.forgotten_mappings |= {(topic, broker) for broker, topics in state.mapped.items() if topic in topics}
+            self._notice_lost_mappings()
         if step.flag & 2 and step.code in CHANGING_CODES:
             self._await_agreement()
 
@@ -201,10 +208,18 @@ class Runner:
     def _forget_the_dead(self) -> None:
         state = self._state
         state.leases = {key: lease for key, lease in state.leases.items() if self.reference.is_live(*key)}
-        self._refresh_groups()
-        for broker, topics in state.mapped.items():
-            if broker not in state.groups:
-                state.forgotten_mappings |= {(topic, broker) for topic in topics}
+        self._notice_lost_mappings()
+
+    def _notice_lost_mappings(self) -> None:
+        """Static mappings go with their topic and broker; Java keeps them."""
+        state = self._state
+        hosted = set()
+        for topic in {topic for topic, _ in state.mapped}:
+            body = self.reference.ask(105, {"topic": topic}).body
+            queues = parse_body(body)["queueDatas"] if body else []
+            hosted |= {(topic, queue["brokerName"]) for queue in queues}
+        state.forgotten_mappings |= state.hosted - hosted
+        state.hosted = hosted & state.mapped
 
     def _refresh_groups(self) -> None:
         table = self.reference.cluster_info()["brokerAddrTable"]

@@ -37,7 +37,8 @@ class State:
     leases: dict[tuple[str, str], Lease] = field(default_factory=dict)
     former: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # connections that each broker ever used
     groups: dict[str, Group] = field(default_factory=dict)  # as they were before the step at hand
-    mapped: dict[str, set[str]] = field(default_factory=dict)  # broker -> topics with a static mapping of its own
+    mapped: set[tuple[str, str]] = field(default_factory=set)  # (topic, broker) of all static mappings ever sent
+    hosted: set[tuple[str, str]] = field(default_factory=set)  # those of them whose topic the broker has just now
     forgotten_mappings: set[tuple[str, str]] = field(default_factory=set)  # (topic, broker) gone, but not from Java
     restart_settings: set[str] = field(default_factory=set)  # set by 318, effective after a restart only
 

@@ -1,6 +1,7 @@
 """Address lists: what Java's tools take, and what people mistype."""
 
 import pytest
+
 from routebook.client.addresses import Address, addresses_from_environment, parse_address, parse_addresses
 from routebook.errors import UsageError
 

@@ -1,6 +1,7 @@
 """Queue lists by hand; tests/interop has the same against the Java client on random routes."""
 
 import pytest
+
 from routebook.client.queues import NO_HOST, MessageQueue, publish_queues, static_queue_hosts, subscribe_queues
 from routebook.errors import MalformedRoute
 from routebook.model import BrokerData, QueueData, TopicQueueMappingInfo, TopicRoute

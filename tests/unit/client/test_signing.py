@@ -1,6 +1,7 @@
 """Signatures, against vectors that AclClientRPCHook of rocketmq-client 5.5.0 made."""
 
 import pytest
+
 from routebook.client.signing import Credentials, signed
 from routebook.errors import UsageError
 

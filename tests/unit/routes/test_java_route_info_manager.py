@@ -1,6 +1,12 @@
 """Counterparts of Java's RouteInfoManager tests (but the New one) and of BrokerHousekeepingServiceTest, by class."""
 
 import pytest
+
+from routebook.codes import PERM_READ, PERM_WRITE
+from routebook.effects import Change
+from routebook.events import DownReason
+from routebook.model import Registration
+from routebook.routes import RouteTable
 from tests.support.route_tables import (
     PLAIN,
     addrs,
@@ -14,12 +20,6 @@ from tests.support.route_tables import (
     unregister,
     version,
 )
-
-from routebook.codes import PERM_READ, PERM_WRITE
-from routebook.effects import Change
-from routebook.events import DownReason
-from routebook.model import Registration
-from routebook.routes import RouteTable
 
 BROKERS = ("broker-0", "broker-1", "broker-2")
 TOPICS = tuple(f"topic-{number}" for number in range(10))

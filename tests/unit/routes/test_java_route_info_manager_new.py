@@ -1,6 +1,11 @@
 """Counterparts of RouteInfoManagerNewTest; each test bears the Java test's name in our spelling."""
 
 import pytest
+
+from routebook.codes import PERM_READ, PERM_WRITE
+from routebook.events import DownReason
+from routebook.model import RegisterResult, Registration
+from routebook.routes import RouteTable
 from tests.support.route_tables import (
     ACTING,
     MASTER,
@@ -19,11 +24,6 @@ from tests.support.route_tables import (
     unregister,
     version,
 )
-
-from routebook.codes import PERM_READ, PERM_WRITE
-from routebook.events import DownReason
-from routebook.model import RegisterResult, Registration
-from routebook.routes import RouteTable
 
 TOPIC = "TestTopic"
 

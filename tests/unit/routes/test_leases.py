@@ -3,6 +3,11 @@
 from collections.abc import Callable
 
 import pytest
+
+from routebook.effects import Change
+from routebook.events import DownReason
+from routebook.model import RegisterResult
+from routebook.routes import RouteTable
 from tests.support.route_tables import (
     MASTER,
     OTHER,
@@ -17,11 +22,6 @@ from tests.support.route_tables import (
     unregister,
     version,
 )
-
-from routebook.effects import Change
-from routebook.events import DownReason
-from routebook.model import RegisterResult
-from routebook.routes import RouteTable
 
 WHAT = registration(topics=("A", "B"), mappings=[mapping("A", "broker-a")])
 FINGERPRINT = b"what"

@@ -1,6 +1,20 @@
 """103: what a registration changes, what it does not, and what it says about it."""
 
 import pytest
+
+from routebook.effects import Change, NotifyMinBroker
+from routebook.events import (
+    BrokerChanged,
+    BrokerDown,
+    BrokerUp,
+    DownReason,
+    MappingsChanged,
+    QueueChange,
+    TopicCause,
+    TopicsChanged,
+)
+from routebook.model import BrokerKey, DataVersion, RegisterResult, Registration, RoutePolicy
+from routebook.routes import RouteTable
 from tests.support.route_tables import (
     MASTER,
     OTHER,
@@ -21,20 +35,6 @@ from tests.support.route_tables import (
     unregister,
     version,
 )
-
-from routebook.effects import Change, NotifyMinBroker
-from routebook.events import (
-    BrokerChanged,
-    BrokerDown,
-    BrokerUp,
-    DownReason,
-    MappingsChanged,
-    QueueChange,
-    TopicCause,
-    TopicsChanged,
-)
-from routebook.model import BrokerKey, DataVersion, RegisterResult, RoutePolicy
-from routebook.routes import RouteTable
 
 NOTIFYING = RoutePolicy(notify_min_broker_id_changed=True)
 
@@ -100,9 +100,9 @@ class TestWhatItSays:
         ],
         ids=["ha_addr", "timeout", "zone", "acting_master", "version", "null_version", "filter_servers"],
     )
-    def test_anything_new_about_a_broker_is_told(self, table: RouteTable, again: object) -> None:
+    def test_anything_new_about_a_broker_is_told(self, table: RouteTable, again: Registration) -> None:
         register(table, registration())
-        change = register(table, again)  # type: ignore[arg-type]  # parametrize hands on objects
+        change = register(table, again)
         assert [type(event) for event in change.events] == [BrokerChanged]
 
     def test_of_a_topic_named_twice_the_last_counts(self, table: RouteTable) -> None:

@@ -1,6 +1,12 @@
 """104, lost connections and expiry: who goes, who stays, what goes with them, and who is told."""
 
 import pytest
+
+from routebook.codes import PERM_READ, PERM_WRITE
+from routebook.effects import Change, CloseConnection, NotifyMinBroker
+from routebook.events import BrokerDown, DownReason, MappingsChanged, QueueChange, TopicCause, TopicsChanged
+from routebook.model import Registration
+from routebook.routes import RouteTable
 from tests.support.route_tables import (
     ACTING,
     MASTER,
@@ -19,11 +25,6 @@ from tests.support.route_tables import (
     unregister,
     version,
 )
-
-from routebook.codes import PERM_READ, PERM_WRITE
-from routebook.effects import Change, CloseConnection, NotifyMinBroker
-from routebook.events import BrokerDown, DownReason, MappingsChanged, QueueChange, TopicCause, TopicsChanged
-from routebook.routes import RouteTable
 
 
 @pytest.fixture
@@ -77,10 +78,10 @@ class TestUnregister:
         [registration(addr=OTHER), registration("broker-b"), registration(cluster="elsewhere")],
         ids=["address", "name", "cluster"],
     )
-    def test_nobody_is_meant(self, table: RouteTable, what: object) -> None:
+    def test_nobody_is_meant(self, table: RouteTable, what: Registration) -> None:
         register(table, registration())
         before = dump(table)
-        assert unregister(table, what) == Change()  # type: ignore[arg-type]  # parametrize hands on objects
+        assert unregister(table, what) == Change()
         assert dump(table) == before
 
     def test_the_address_counts_not_the_id(self, table: RouteTable) -> None:

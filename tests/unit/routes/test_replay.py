@@ -2,6 +2,10 @@
 
 import msgspec
 import pytest
+
+from routebook.effects import Change
+from routebook.events import BrokerDown, DownReason, RouteEvent
+from routebook.routes import RouteTable
 from tests.support.route_tables import (
     ACTING,
     MASTER,
@@ -20,10 +24,6 @@ from tests.support.route_tables import (
     unregister,
     version,
 )
-
-from routebook.effects import Change
-from routebook.events import BrokerDown, DownReason, RouteEvent
-from routebook.routes import RouteTable
 
 
 @pytest.fixture

@@ -1,6 +1,18 @@
 """217 and 216, 205 and 327: single topics, and an operator's switch for writes."""
 
 import pytest
+
+from routebook.effects import Change
+from routebook.events import (
+    PermissionRestored,
+    PermissionWiped,
+    QueueChange,
+    TopicCause,
+    TopicDeleted,
+    TopicsChanged,
+)
+from routebook.model import QueueData
+from routebook.routes import RouteTable
 from tests.support.route_tables import (
     OTHER,
     PLAIN,
@@ -13,17 +25,6 @@ from tests.support.route_tables import (
     route,
     version,
 )
-
-from routebook.effects import Change
-from routebook.events import (
-    PermissionRestored,
-    PermissionWiped,
-    QueueChange,
-    TopicCause,
-    TopicDeleted,
-    TopicsChanged,
-)
-from routebook.routes import RouteTable
 
 
 @pytest.fixture
@@ -65,9 +66,9 @@ class TestRegisterTopic:
         )
 
     @pytest.mark.parametrize("queues", [[], [queue("broker-a")]], ids=["none", "the_same"])
-    def test_nothing_new_is_no_change(self, table: RouteTable, queues: list[object]) -> None:
+    def test_nothing_new_is_no_change(self, table: RouteTable, queues: list[QueueData]) -> None:
         before = table.revision
-        assert table.register_topic("A", queues) == Change()  # type: ignore[arg-type]  # parametrize hands on objects
+        assert table.register_topic("A", queues) == Change()
         assert table.revision == before
 
 

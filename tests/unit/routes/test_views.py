@@ -1,6 +1,9 @@
 """What the tables show, and which revision it has."""
 
 import pytest
+
+from routebook.model import BrokerData, ClusterInfo, Registration, TopicList
+from routebook.routes import RouteTable
 from tests.support.route_tables import (
     MASTER,
     OTHER,
@@ -16,9 +19,6 @@ from tests.support.route_tables import (
     unregister,
     version,
 )
-
-from routebook.model import BrokerData, ClusterInfo, TopicList
-from routebook.routes import RouteTable
 
 
 @pytest.fixture
@@ -137,21 +137,19 @@ class TestRevisions:
         )
         assert (table.revision, table.route_revision("A")) == (before[0] + 1, before[1])
 
-    def test_filter_servers_and_mappings_are_shown(self, table: RouteTable) -> None:
-        for number, what in enumerate(({"filter_servers": ("f",)}, {"mappings": [mapping("A", "broker-a")]})):
-            before = table.route_revision("A")
-            register(
-                table,
-                registration(
-                    topics=("A", "B"),
-                    zone="Z",
-                    acting_master=True,
-                    data_version=version(number + 2),
-                    filter_servers=what.get("filter_servers", ("f",)),  # type: ignore[arg-type]  # one of two kinds
-                    mappings=what.get("mappings", ()),  # type: ignore[arg-type]
-                ),
-            )
-            assert table.route_revision("A") == table.revision > before
+    @pytest.mark.parametrize(
+        "what",
+        [
+            registration(topics=("A", "B"), filter_servers=("f",)),
+            registration(topics=("A", "B"), mappings=[mapping("A", "broker-a")], data_version=version(2)),
+        ],
+        ids=["filter_servers", "mappings"],
+    )
+    def test_filter_servers_and_mappings_are_shown(self, table: RouteTable, what: Registration) -> None:
+        register(table, registration(topics=("A", "B")))
+        before = table.route_revision("A")
+        register(table, what)
+        assert table.route_revision("A") == table.revision > before
 
     def test_a_topic_that_comes_back_is_newer_than_it_was(self, table: RouteTable) -> None:
         before = table.route_revision("A")

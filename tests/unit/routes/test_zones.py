@@ -1,10 +1,10 @@
 """Routes for one zone; with counterparts of ZoneRouteRPCHookTest and ZoneRouteRPCHookMoreTest (…_by_zone_name)."""
 
 import pytest
-from tests.support.route_tables import queue
 
 from routebook.model import BrokerData, TopicRoute
 from routebook.routes.zones import filter_route
+from tests.support.route_tables import queue
 
 
 def data(broker: str, zone: str | None, addrs: dict[int, str]) -> BrokerData:

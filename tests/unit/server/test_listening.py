@@ -17,14 +17,16 @@ def test_port_0_takes_a_free_one() -> None:
 
 
 def test_buffer_sizes_are_inherited_by_connections() -> None:
-    with open_socket("127.0.0.1", 0, receive_bytes=20_000, send_bytes=30_000) as sock:
-        with socket.create_connection(sock.getsockname()):
-            sock.settimeout(10)
-            accepted, _ = sock.accept()
-            with accepted:
-                # Linux doubles what is asked for
-                assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) in {20_000, 40_000}
-                assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) in {30_000, 60_000}
+    with (
+        open_socket("127.0.0.1", 0, receive_bytes=20_000, send_bytes=30_000) as sock,
+        socket.create_connection(sock.getsockname()),
+    ):
+        sock.settimeout(10)
+        accepted, _ = sock.accept()
+        with accepted:
+            # Linux doubles what is asked for
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) in {20_000, 40_000}
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) in {30_000, 60_000}
 
 
 def test_the_holder_of_a_port_is_found() -> None:

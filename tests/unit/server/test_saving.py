@@ -1,6 +1,7 @@
 """KV and settings on disk, in order, together."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 from routebook.effects import SaveKv, SaveSettings
@@ -14,11 +15,13 @@ def saver(folder: Path) -> Saver:
 def test_a_burst_is_written_together_and_everybody_is_told(tmp_path: Path) -> None:
     async def burst() -> list[tuple[int, bytes]]:
         saves, told = saver(tmp_path), list[tuple[int, bytes]]()
+
+        def note(number: int, wrong: str | None) -> None:
+            assert wrong is None
+            told.append((number, (tmp_path / "kvConfig.json").read_bytes()))
+
         for number in range(200):
-            saves.save(
-                SaveKv(b"%d" % number),
-                lambda wrong, number=number: told.append((number, (tmp_path / "kvConfig.json").read_bytes())),
-            )
+            saves.save(SaveKv(b"%d" % number), partial(note, number))
         await saves.close()
         return told
 

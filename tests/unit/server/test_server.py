@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from tests.support.remoting import put_kv, register, route
-from tests.support.remoting_frames import Reply, Request
 
 from routebook.kv import KvStore
 from routebook.server.server import Server
 from routebook.settings import Settings, from_values
+from tests.support.remoting import put_kv, register, route
+from tests.support.remoting_frames import Reply, Request
 
 T = TypeVar("T")
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]

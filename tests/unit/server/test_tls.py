@@ -5,11 +5,11 @@ import ssl
 from pathlib import Path
 
 import pytest
-from tests.support.certificates import Authority
 
 from routebook.errors import ProtocolError, TlsError
 from routebook.server.tls import TlsContexts, TlsSession
 from routebook.settings import TlsSettings
+from tests.support.certificates import Authority
 
 
 def settings(

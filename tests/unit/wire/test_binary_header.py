@@ -10,7 +10,7 @@ from routebook.wire.command import Command, Reply, SerializeType
 
 # Captured from Java: code 105, topic=TopicTest, opaque 2, version 479
 ROUTE_REQUEST = bytes.fromhex(
-    "01000029006900" + "01df0000000200000000" + "00000000" + "00000014" + "0005746f706963" + "00000009546f70696354657374"
+    "0100002900690001df000000020000000000000000000000140005746f70696300000009546f70696354657374"
 )
 
 
@@ -47,7 +47,7 @@ def test_captured_request_encodes_to_the_same_bytes() -> None:
 
 
 def test_success_as_5_5_0_writes_it() -> None:
-    header = bytes.fromhex("0000" "00" "0201" "00000001" "00000001" "00000000" "00000000")
+    header = bytes.fromhex("000000020100000001000000010000000000000000")
     frame = encode_reply(1, Reply(), SerializeType.ROCKETMQ)
     assert frame == (4 + len(header)).to_bytes(4, "big") + header_frame(header)
 

@@ -2,7 +2,15 @@
 
 import pytest
 
-from routebook.model import BrokerData, ClusterInfo, DataVersion, QueueData, TopicList, TopicQueueMappingInfo, TopicRoute
+from routebook.model import (
+    BrokerData,
+    ClusterInfo,
+    DataVersion,
+    QueueData,
+    TopicList,
+    TopicQueueMappingInfo,
+    TopicRoute,
+)
 from routebook.wire.bodies import (
     encode_cluster_info,
     encode_data_version,
@@ -98,7 +106,9 @@ def test_member_group() -> None:
 
 def test_small_bodies() -> None:
     assert encode_topic_list(TopicList(topic_list=[])) == b'{"topicList":[]}'
-    assert encode_topic_list(TopicList(broker_addr="a:1", topic_list=["t"])) == b'{"brokerAddr":"a:1","topicList":["t"]}'
+    assert (
+        encode_topic_list(TopicList(broker_addr="a:1", topic_list=["t"])) == b'{"brokerAddr":"a:1","topicList":["t"]}'
+    )
     assert encode_kv_table({"a": "1", "b": None}) == b'{"table":{"a":"1"}}'
     version = DataVersion(counter=1, state_version=0, timestamp=1000)
     assert encode_data_version(version) == b'{"counter":1,"stateVersion":0,"timestamp":1000}'

@@ -1,6 +1,7 @@
 """Bodies of answers: what Java servers of several versions send, and what is none of it."""
 
 import pytest
+
 from routebook.errors import ProtocolError
 from routebook.model import BrokerData, ClusterInfo, DataVersion, MemberGroup, QueueData, TopicRoute
 from routebook.wire.reply_bodies import (
@@ -70,7 +71,18 @@ def test_bare_keys_are_quoted_only_outside_of_text() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [None, b"", b"null", b"[]", b"5", b"<html>", b'{"topicList":', b'{"topicList":5}', b'{"topicList":["\xff"]}', b"{1:2"],
+    [
+        None,
+        b"",
+        b"null",
+        b"[]",
+        b"5",
+        b"<html>",
+        b'{"topicList":',
+        b'{"topicList":5}',
+        b'{"topicList":["\xff"]}',
+        b"{1:2",
+    ],
 )
 def test_what_is_no_answer_is_a_protocol_error(body: bytes | None) -> None:
     with pytest.raises(ProtocolError, match="the topic list"):

@@ -1,0 +1,18 @@
+"""106 is encoded once per change."""
+
+from routebook.events import DownReason
+from tests.support.requests import Asker
+
+
+def test_same_bytes_until_something_changes() -> None:
+    ns = Asker()
+    ns.register("a", "b")
+    first = ns.ask(106).body
+    assert first is not None
+    assert ns.ask(106).body is first
+    ns.register("a", "b", broker="broker-b", addr="127.0.0.2:10911", connection=2)
+    second = ns.ask(106).body
+    assert second is not None
+    assert b'"broker-b"' in second
+    ns.nameserver.connection_lost(2, DownReason.CLOSED)
+    assert ns.ask(106).body == first

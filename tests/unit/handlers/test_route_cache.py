@@ -1,0 +1,81 @@
+"""Encoded routes: made once per change, kept in bounded memory."""
+
+from routebook.handlers.route_cache import RouteCache
+from tests.support.requests import Asker
+
+
+def put(cache: RouteCache, topic: str, body: bytes, *, stamp: int = 1, base: int = 0, revision: int = 1) -> None:
+    cache.put(topic, body, standard=True, stamp=stamp, base=base, revision=revision)
+
+
+def test_hit_only_while_nothing_changed() -> None:
+    cache = RouteCache(max_bytes=10_000)
+    put(cache, "t", b"body", stamp=5)
+    assert cache.hit("t", True, 5) == b"body"
+    assert cache.hit("t", True, 6) is None
+    assert cache.hit("t", False, 5) is None
+
+
+def test_recheck_takes_a_route_that_did_not_change() -> None:
+    cache = RouteCache(max_bytes=10_000)
+    put(cache, "t", b"body", stamp=5, revision=3)
+    assert cache.recheck("t", standard=True, stamp=9, base=0, revision=3) == b"body"
+    assert cache.hit("t", True, 9) == b"body"
+    assert cache.recheck("t", standard=True, stamp=10, base=0, revision=4) is None
+    assert cache.recheck("t", standard=True, stamp=10, base=1, revision=3) is None
+
+
+def test_memory_is_bounded_and_what_is_asked_for_stays() -> None:
+    cache = RouteCache(max_bytes=20_000)
+    put(cache, "hot", b"x" * 700)
+    for n in range(100):
+        put(cache, f"cold-{n}", b"x" * 700)
+        assert cache.recheck("hot", standard=True, stamp=1, base=0, revision=1) is not None
+        assert cache.bytes_held <= 20_000
+
+
+def test_a_body_beyond_the_budget_is_not_kept() -> None:
+    cache = RouteCache(max_bytes=1000)
+    put(cache, "t", b"x" * 1000)
+    assert cache.hit("t", True, 1) is None
+    assert cache.bytes_held == 0
+
+
+def test_a_route_is_encoded_once_per_change() -> None:
+    ns = Asker()
+    ns.register("a", "b")
+    cache = ns.nameserver.cache
+    first = ns.route("a").body
+    assert ns.route("a").body is first
+    assert cache.encoded == 1
+    ns.register("c", "d", broker="broker-b", addr="127.0.0.2:10911", connection=2)  # not this route
+    assert ns.route("a").body is first
+    assert cache.encoded == 1
+    ns.ask(205, {"brokerName": "broker-a"})
+    changed = ns.route("a").body
+    assert changed is not None
+    assert b'"perm":4' in changed
+    assert cache.encoded == 2
+
+
+def test_an_unchanged_registration_leaves_the_cache_alone() -> None:
+    ns = Asker()
+    ns.register("a", "b")
+    first = ns.route("a").body
+    ns.now_ms += 30_000
+    ns.register("a", "b")
+    assert ns.route("a").body is first
+
+
+def test_order_configuration_and_settings_reach_cached_routes() -> None:
+    ns = Asker()
+    ns.register("a", "b")
+    plain = ns.route("a").body
+    ns.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "a", "value": "broker-a:4"})
+    assert ns.route("a").body == plain
+    ns.ask(318, None, b"orderMessageEnable=true")
+    ordered = ns.route("a").body
+    assert ordered is not None
+    assert b'"orderTopicConf":"broker-a:4"' in ordered
+    ns.ask(102, {"namespace": "ORDER_TOPIC_CONFIG", "key": "a"})
+    assert ns.route("a").body == plain
