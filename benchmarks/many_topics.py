@@ -1,4 +1,4 @@
-"""300 brokers × 10,000 topics on one NameServer: does it fit, does it answer? (Java's route cache does not survive this.)
+"""300 brokers × 10,000 topics on one NameServer: does it fit, does it answer? Java's route cache does not survive it.
 
     python benchmarks/many_topics.py [--brokers 300] [--topics 10000] [--limit-mib 2048]
 

@@ -1,7 +1,12 @@
 """Stopping: nothing that was asked before the signal stays without an answer."""
 
+import fcntl
 import signal
+import socket
+import sys
+import termios
 import threading
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -106,12 +111,35 @@ def test_who_goes_on_sending_gets_the_answers_to_what_came_before(tmp_path: Path
         ns.send(signal.SIGTERM)
         ns.send(signal.SIGCONT)
         assert other.receive() is None  # from here on the server is draining
-        for _ in range(100):
-            client.send(route("nowhere", opaque=count).encode())
+        assert all(client.send(route("nowhere", opaque=count).encode()) for _ in range(100)), "reset while sending"
         assert [reply.header["opaque"] for reply in client.receive_many(count)] == list(range(count))
-        assert client.receive() is None
+        assert client.socket.recv(1) == b""  # an end in order: a reset would raise
         client.close()
         assert ns.wait() == 0
+
+
+def test_what_waits_unread_behind_a_slow_reader_is_answered(tmp_path: Path) -> None:
+    request = route("nowhere").encode()
+    with serving(tmp_path) as ns, Client(ns.address, receive_buffer_bytes=4096) as slow:
+        slow.socket.setblocking(False)
+        sent, stuck_since = 0, time.monotonic()
+        while time.monotonic() < stuck_since + 0.5:  # until all buffers on the way are full
+            try:
+                sent += slow.socket.send((request * 1000)[sent % len(request) :])
+                stuck_since = time.monotonic()
+            except BlockingIOError:
+                time.sleep(0.01)
+        received = (sent - _unacknowledged(slow.socket)) // len(request)
+        assert received > 1000
+        ns.send(signal.SIGTERM)
+        assert len(slow.receive_many(received)) == received
+        slow.close()
+        assert ns.wait() == 0
+
+
+def _unacknowledged(sock: socket.socket) -> int:
+    """Bytes that the other side's system has not got yet."""
+    return int.from_bytes(fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, b"\0" * 4), sys.byteorder)
 
 
 def test_who_reads_late_still_gets_every_answer(tmp_path: Path) -> None:

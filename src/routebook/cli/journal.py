@@ -223,6 +223,8 @@ def _print_verdict(report: Report) -> None:
         print(f"damaged: {escape(describe_damage(damage))}")
     for hole in report.holes:
         print(f"hole: {escape(describe_hole(hole))}")
+    if report.unnumbered:
+        print(f"hole: {report.unnumbered} events of long outages have not even a number")
     for hole in report.skipped:
         print(f"skipped: {escape(describe_hole(hole))}")
     if report.unfinished is not None:

@@ -34,11 +34,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     damage: tuple[Damage, ...]
     holes: tuple[Hole, ...]  # records that were made and are not there
     skipped: tuple[Hole, ...]  # numbers passed over after a crash: most were never handed out
+    unnumbered: int  # events that were dropped in outages so long that they had not even a number
     unfinished: Damage | None
 
     @property
     def whole(self) -> bool:
-        return not self.damage and not self.holes
+        return not self.damage and not self.holes and not self.unnumbered
 
 
 def verify(files: Files) -> Report:
@@ -109,6 +110,7 @@ class _Tally:
             damage=tuple(self.damage),
             holes=tuple(hole for hole in explained if hole.certain),
             skipped=tuple(hole for hole in explained if not hole.certain),
+            unnumbered=sum(told.count - (told.last_missing - told.first_missing + 1) for told in self.told),
             unfinished=self.unfinished,
         )
 

@@ -80,6 +80,7 @@ class Writer:
         self._retry_at_s = 0.0
         self._stopping = False
         self._stopped = False
+        self._died = False
         self._written_records = 0
         self._written_bytes = 0
         self._commits = 0
@@ -119,8 +120,8 @@ class Writer:
                 problem = self._problem or "too much is waiting for the disk"
             elif seq <= self._durable_seq:
                 problem = None
-            elif self._stopped:
-                problem = "the journal has been closed"
+            elif self._stopped or self._died:
+                problem = self._problem or "the journal has been closed"
             else:
                 self._waiters.append((seq, future))
                 self._wake.notify()
@@ -186,8 +187,8 @@ class Writer:
         finally:  # if this thread dies of something unforeseen, nobody is left waiting, and health tells
             with self._wake:
                 if not self._stopped:
+                    self._died = True
                     self._problem = "the writer thread ended unexpectedly"
-                    self._retry_at_s = float("inf")
                 waiters = self._take_waiters(None)
             _refuse(waiters, self._problem or "the journal has been closed")
 

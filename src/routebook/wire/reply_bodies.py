@@ -26,7 +26,8 @@ from routebook.model import (
 
 _T = TypeVar("_T")
 _GLOBAL_SCOPE: Final = "__global__"  # Java: MixAll.METADATA_SCOPE_GLOBAL, what a mapping without a scope has
-_STRING_OR_BARE_KEY: Final = re.compile(rb'("(?:[^"\\]++|\\.)*+")|([{,]\s*)(-?\d+)(?=\s*:)', re.DOTALL)
+# A string need not end: otherwise a body of many quotes would be searched to its end from each of them.
+_STRING_OR_BARE_KEY: Final = re.compile(rb'("(?:[^"\\]++|\\.)*+"?+)|([{,]\s*+)(-?\d++)(?=\s*+:)', re.DOTALL)
 
 
 class _Broker(msgspec.Struct, rename="camel"):

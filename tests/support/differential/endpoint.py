@@ -144,7 +144,7 @@ class Endpoint:
         self.ask(103, ext, b'{"topicConfigSerializeWrapper":{"topicConfigTable":{}}}')
         self.ask(104, ext)
         self.until(partial(self.is_gone, name, name))
-        self.ask(206)  # takes the lock that the batch holds to its end
+        self.ask(304)  # takes the lock that the batch holds to its end
 
     def keep_alive(self) -> None:
         """Say something over every connection, so that none is closed for idleness."""
@@ -160,6 +160,9 @@ class Endpoint:
                 self.close()
                 self.address = self._restart()
         assert self._is_empty(), f"{self.name} does not become empty"
+        orders = self.ask(219, {"namespace": "ORDER_TOPIC_CONFIG"})
+        for key in parse_body(orders.body)["table"] if orders.body else ():
+            self.ask(102, {"namespace": "ORDER_TOPIC_CONFIG", "key": key})
         for text in (FIRST_SETTINGS, RESTART_DEFAULTS):
             assert self.ask(318, body=text).code == 0
 

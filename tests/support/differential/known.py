@@ -32,7 +32,7 @@ RUN_TIME_SETTINGS: Final = frozenset(
     }
 )
 _CONTROL: Final = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|\\u00[01][0-9a-fA-F]|\\[bfnrt]|\\u00[89][0-9a-fA-F]|\\u007f"
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|\\[0-7abfnrtv]|\\u00[0189]|\\u007f|\\u202[89]|\\ud[89a-f]|\\x[01]"
 )
 
 
@@ -153,7 +153,9 @@ def _mislabelled(question: Question, java: Answer, ours: Answer, state: State) -
         wanted = question.form == "mislabelled" and not question.spoil
     else:
         wanted = isinstance(question, OddRegister) and question.body[:1] == b"\x78"
-    return wanted and _codes(java, ours) == (1, 0)
+    # taken, or refused for what it says and not for its form
+    undecoded = wanted and "Failed to decode RegisterBrokerBody" in (java.replies[0].remark or "")
+    return undecoded and _codes(java, ours) in ((1, 0), (1, 1))
 
 
 def _mislabelled_guard(step: Step, state: State) -> Action | None:

@@ -408,7 +408,6 @@ class SloppyJson:
                 f'"{text}\n"',
                 f'"{text}\t"',
                 f'"{text}\x01"',
-                f'"{text}\x00"',
                 f'"{text}\x7f"',
                 f'"{text}\u2028"',
                 f'"{text.upper()}"',

@@ -92,7 +92,7 @@ class Runner:
         if reference.closed:
             self._await_removal(self._state.leases_of(step.conn))
         if isinstance(step, Register):
-            return self._learn_lease(step)
+            return self._learn_lease(step, taken=reference.replies[0].code == 0)
         if isinstance(step, OddRegister):
             return self._look_at_odd(step, agreed=same(step, reference, subject))
         if isinstance(step, Ask):
@@ -113,7 +113,7 @@ class Runner:
 
     # --- what a step did ----------------------------------------------------------------------------------------------
 
-    def _learn_lease(self, step: Register) -> Difference | None:
+    def _learn_lease(self, step: Register, *, taken: bool) -> Difference | None:
         """Whether the broker is alive now; both must agree on its data version."""
         state = self._state
         key = state.key(step)
@@ -121,12 +121,12 @@ class Runner:
         difference, reference, _ = self._compare(_ask_data_version(key, version.encode()))
         if difference is not None:
             return difference
-        if reference.replies[0].body:
+        if not reference.replies[0].body:
+            state.leases.pop(key, None)
+        elif taken:
             stored = parse_body(reference.replies[0].body)
             state.leases[key] = Lease(step.conn, stored["stateVersion"])
             state.former.setdefault(key, set()).add(step.conn)
-        else:
-            state.leases.pop(key, None)
         self._notice_lost_mappings()
         for topic, info in step.mappings.items():
             pair = (state.fill(topic), state.fill(info["bname"]))
@@ -196,7 +196,7 @@ class Runner:
         for cluster, addr in keys:
             for endpoint in self.both:
                 endpoint.until(partial(endpoint.is_gone, cluster, addr))
-                endpoint.ask(206)  # takes the lock that the removal holds to its end
+                endpoint.ask(304)  # takes the lock that the removal holds to its end
         self._forget_the_dead()
 
     def _await_agreement(self) -> None:
@@ -213,12 +213,16 @@ class Runner:
     def _notice_lost_mappings(self) -> None:
         """Static mappings go with their topic and broker; Java keeps them."""
         state = self._state
+        if not state.mapped:
+            return
         hosted = set()
         for topic in {topic for topic, _ in state.mapped}:
             body = self.reference.ask(105, {"topic": topic}).body
             queues = parse_body(body)["queueDatas"] if body else []
             hosted |= {(topic, queue["brokerName"]) for queue in queues}
-        state.forgotten_mappings |= state.hosted - hosted
+        self._refresh_groups()
+        orphans = {(topic, broker) for topic, broker in state.mapped if broker not in state.groups}
+        state.forgotten_mappings |= (state.hosted - hosted) | orphans
         state.hosted = hosted & state.mapped
 
     def _refresh_groups(self) -> None:

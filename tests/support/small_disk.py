@@ -1,0 +1,48 @@
+"""A real file system of one mebibyte, where this user may mount one."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+class SmallDisk:
+    """A tmpfs."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def fill(self) -> None:
+        """Until nothing fits any more."""
+        with (self.path / "ballast").open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"x" * 4096)
+            except OSError:
+                return
+
+    def free(self) -> None:
+        (self.path / "ballast").unlink()
+
+    def remount(self, mode: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{mode}", self.path], check=True)
+
+
+@contextmanager
+def small_disk(path: Path) -> Iterator[SmallDisk]:
+    """Mounted at `path`; the test is skipped where that is not allowed."""
+    path.mkdir()
+    try:
+        made = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path], capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        pytest.skip("there is no `mount` here")
+    if made.returncode:
+        pytest.skip(f"cannot mount a small file system: {made.stderr.strip()}")
+    try:
+        yield SmallDisk(path)
+    finally:
+        subprocess.run(["umount", "--lazy", path], check=True)

@@ -1,0 +1,85 @@
+"""The real folder."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from routebook.journal.files import FolderFiles
+
+
+def test_a_life(tmp_path: Path) -> None:
+    files = FolderFiles(tmp_path / "deep" / "journal")
+    assert files.names() == []
+    file = files.create("a")
+    file.append(b"one")
+    file.append(b"two")
+    file.sync()
+    file.close()
+    assert files.size("a") == 6
+    files.truncate("a", 4)
+    files.rename("a", "b")
+    with files.open("b") as reading:
+        assert reading.read() == b"onet"
+    assert files.names() == ["b"]
+    files.remove("b")
+    files.remove("b")
+    assert files.names() == []
+
+
+def test_creating_does_not_overwrite(tmp_path: Path) -> None:
+    files = FolderFiles(tmp_path)
+    files.create("a").close()
+    with pytest.raises(FileExistsError):
+        files.create("a")
+
+
+def test_truncating_only_shortens(tmp_path: Path) -> None:
+    files = FolderFiles(tmp_path)
+    files.create("a").close()
+    with pytest.raises(FileNotFoundError):
+        files.truncate("a", 5)
+    assert files.size("a") == 0
+
+
+def test_overwriting_stays_in_place(tmp_path: Path) -> None:
+    files = FolderFiles(tmp_path / "journal")
+    files.overwrite("a", b"1234")
+    inode = (tmp_path / "journal" / "a").stat().st_ino
+    files.overwrite("a", b"5678")
+    assert (tmp_path / "journal" / "a").read_bytes() == b"5678"
+    assert (tmp_path / "journal" / "a").stat().st_ino == inode
+
+
+def test_a_file_removed_under_the_writer_is_noticed(tmp_path: Path) -> None:
+    file = FolderFiles(tmp_path).create("a")
+    (tmp_path / "a").unlink()
+    file.append(b"into nothing")
+    with pytest.raises(FileNotFoundError):
+        file.sync()
+    file.close()
+
+
+def test_a_file_that_took_its_place_is_noticed(tmp_path: Path) -> None:
+    file = FolderFiles(tmp_path).create("a")
+    (tmp_path / "b").write_bytes(b"")
+    (tmp_path / "b").rename(tmp_path / "a")
+    with pytest.raises(FileNotFoundError, match="another file has taken its place"):
+        file.sync()
+    file.close()
+
+
+def test_a_folder_removed_under_the_writer_is_noticed_and_made_anew(tmp_path: Path) -> None:
+    files = FolderFiles(tmp_path / "journal")
+    file = files.create("a")
+    shutil.rmtree(tmp_path / "journal")
+    with pytest.raises(FileNotFoundError):
+        file.sync()
+    file.close()
+    files.create("b").close()
+    assert files.names() == ["b"]
+
+
+def test_folders_are_not_files(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    assert FolderFiles(tmp_path).names() == []

@@ -1,0 +1,75 @@
+"""Which connections the sweep closes."""
+
+import asyncio
+from typing import cast
+
+from routebook.events import DownReason
+from routebook.server.connection import Connection
+from routebook.server.idle import IdleSweep
+
+
+class FakeConnection:
+    """As much of a connection as the sweep looks at."""
+
+    def __init__(self, *, idle_s: float, ended: bool = False, unsent: int = 0, write_buffer_size: int = 0) -> None:
+        self.last_active = asyncio.get_running_loop().time() - idle_s
+        self.ended = ended
+        self.unsent = unsent
+        self.write_buffer_size = write_buffer_size
+        self.closed_for: DownReason | None = None
+
+    def close(self, reason: DownReason) -> None:
+        self.closed_for = reason
+
+
+async def swept(connection: FakeConnection, *, limit_s: float) -> bool:
+    noted: list[Connection] = []
+    sweep = IdleSweep({1: cast("Connection", connection)}, limit_s=limit_s, idle=noted.append)
+    sweep.start()
+    sweep.stop()
+    assert bool(noted) == (connection.closed_for is not None)
+    return connection.closed_for is DownReason.IDLE
+
+
+def test_idle_for_longer_than_the_limit() -> None:
+    async def play() -> None:
+        assert await swept(FakeConnection(idle_s=121), limit_s=120)
+        assert not await swept(FakeConnection(idle_s=119), limit_s=120)
+
+    asyncio.run(play())
+
+
+def test_zero_never_closes() -> None:
+    async def play() -> None:
+        assert not await swept(FakeConnection(idle_s=1e6), limit_s=0)
+
+    asyncio.run(play())
+
+
+def test_a_peer_that_reads_slowly_is_not_idle_and_one_that_stopped_reading_is() -> None:
+    async def play() -> None:
+        assert not await swept(FakeConnection(idle_s=1000, unsent=500, write_buffer_size=400), limit_s=120)
+        assert await swept(FakeConnection(idle_s=1000, unsent=400, write_buffer_size=400), limit_s=120)
+
+    asyncio.run(play())
+
+
+def test_a_connection_that_should_be_closed_does_not_linger() -> None:
+    async def play() -> None:
+        assert await swept(FakeConnection(idle_s=11, ended=True), limit_s=0)
+        assert not await swept(FakeConnection(idle_s=9, ended=True), limit_s=0)
+
+    asyncio.run(play())
+
+
+def test_looks_again_when_the_first_falls_due() -> None:
+    async def play() -> None:
+        connection = FakeConnection(idle_s=0)
+        closed = asyncio.Event()
+        sweep = IdleSweep({1: cast("Connection", connection)}, limit_s=0.3, idle=lambda _: closed.set())
+        sweep.start()
+        await asyncio.wait_for(closed.wait(), 20)
+        sweep.stop()
+        assert connection.closed_for is DownReason.IDLE
+
+    asyncio.run(play())
