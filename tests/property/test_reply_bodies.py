@@ -1,4 +1,4 @@
-"""What Routebook's server writes, its client reads back, in both profiles; and nothing but a ProtocolError comes of junk."""
+"""What Routebook's server writes, its client reads back, in both profiles; junk is a ProtocolError."""
 
 import contextlib
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from routebook.errors import ProtocolError
 from routebook.model import (
     BrokerData,

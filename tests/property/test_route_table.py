@@ -4,7 +4,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import settings
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, precondition, rule
 
 from routebook.effects import Change, CloseConnection
 from routebook.events import DownReason
@@ -90,6 +90,7 @@ class RouteTableMachine(RuleBasedStateMachine):
         self.table, self.twin, self.replayed, self.model = RouteTable(), RouteTable(), RouteTable(), NaiveRoutes()
         self.policy = RoutePolicy()
         self.now = 0
+        self.present: dict[BrokerKey, Registration] = {}  # who registered last from where
         self.last: tuple[int, dict[str, Any]] = (0, dump(self.table))
         self.routes: dict[str, tuple[int, Any]] = {}
 
@@ -130,16 +131,20 @@ class RouteTableMachine(RuleBasedStateMachine):
         expected = self.model.register(what, connection=connection, now=self.now, policy=self.policy)
         assert result == twin_result == (None if expected is None else RegisterResult(*expected))
         self.settle(change, twin)
+        if self.table.has_lease(what.key):
+            self.present[what.key] = what
 
     @rule(target=known, what=registrations, connection=connections)
     def register(self, what: Registration, connection: int) -> Any:
         self.do_register(what, connection)
         return what
 
-    @rule(what=known, connection=connections)
-    def register_again(self, what: Registration, connection: int) -> None:
-        self.do_register(what, connection)
-        self.do_register(what, connection)
+    @precondition(lambda self: self.present)
+    @rule(choice=st.integers(0, 7), connection=connections)
+    def register_again(self, choice: int, connection: int) -> None:
+        """What real brokers do twice a minute."""
+        present = list(self.present.values())
+        self.do_register(present[choice % len(present)], connection)
 
     @rule(target=known, what=consumes(known), connection=connections, broker_id=ids, version=versions)
     def register_changed(self, what: Registration, connection: int, broker_id: int, version: DataVersion) -> Any:

@@ -1,4 +1,4 @@
-"""A tiny server that does what a test tells it to: answers, delays, closes, garbage, silence. It knows no Routebook code."""
+"""A tiny server that does what a test tells it to: answers, closes, garbage, silence. It knows no Routebook code."""
 
 import asyncio
 import json

@@ -84,8 +84,7 @@ class Link(asyncio.Protocol):
     def fail(self, failure: ConnectionFailed) -> None:
         """Close at once; whoever waits is told why."""
         self._settle(failure)
-        if self._transport is not None:
-            self._transport.abort()
+        self._abort()
 
     async def aclose(self) -> None:
         """Close in order, by force if that takes long; returns when the socket is closed."""
@@ -96,7 +95,7 @@ class Link(asyncio.Protocol):
         try:
             await asyncio.wait_for(self._gone.wait(), _CLOSE_S)
         except TimeoutError:
-            self._transport.abort()
+            self._abort()
             await self._gone.wait()
 
     def _settle(self, failure: ConnectionFailed) -> None:
@@ -107,6 +106,10 @@ class Link(asyncio.Protocol):
             if not future.done():
                 future.set_exception(_again(self._failure))
         self._writable.set()
+
+    def _abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
 
     def _close_if_retired(self) -> None:
         if self._failure is not None and not self._waiting and self._transport is not None:

@@ -87,14 +87,14 @@ class Runner:
 
     def _ask(self, step: Question) -> Difference | None:
         difference, reference, subject = self._compare(step)
+        if isinstance(step, OddRegister):
+            return self._look_at_odd(step, difference, agreed=same(step, reference, subject))
         if difference is not None:
             return difference
         if reference.closed:
             self._await_removal(self._state.leases_of(step.conn))
         if isinstance(step, Register):
             return self._learn_lease(step, taken=reference.replies[0].code == 0)
-        if isinstance(step, OddRegister):
-            return self._look_at_odd(step, agreed=same(step, reference, subject))
         if isinstance(step, Ask):
             self._learn(step)
         return None
@@ -140,7 +140,7 @@ class Runner:
         body = self.subject.ask(105, {"topic": topic}).body
         return bool(body) and broker in parse_body(body).get("topicQueueMappingByBroker", {})
 
-    def _look_at_odd(self, step: OddRegister, *, agreed: bool) -> Difference | None:
+    def _look_at_odd(self, step: OddRegister, difference: Difference | None, *, agreed: bool) -> Difference | None:
         """What an odd registration did, then away with it: Java may have stopped half-way."""
         names = {key: step.ext.get(key, "") for key in ("clusterName", "brokerName", "brokerAddr")}
         questions = [
@@ -149,7 +149,10 @@ class Runner:
             *(Ask(conn=VIEW, code=105, ext={"topic": f"{step.name}-{n}"}) for n in ("0@@", "1@@", "0", "1")),
             Ask(conn=VIEW, code=106),
         ]
-        difference = self._compare_all(questions) if agreed and not self._stopped_halfway(names) else None
+        if self._stopped_halfway(names):
+            difference = None  # whatever it is: Java answered 0 and did half of it
+        elif agreed:
+            difference = self._compare_all(questions)
         self._mend(Mend((Ask(conn=VIEW, code=104, ext={**names, "brokerId": "0"}),)))
         for endpoint in self.both:
             endpoint.drop(step.conn)
@@ -169,6 +172,8 @@ class Runner:
             state.restart_settings |= setting_lines(step).keys() - RUN_TIME_SETTINGS
         elif step.code == 216:
             self._notice_lost_mappings()
+            topic = state.fill((step.ext or {}).get("topic", ""))
+            state.forgotten_mappings |= {pair for pair in state.mapped if pair[0] == topic}
         if step.flag & 2 and step.code in CHANGING_CODES:
             self._await_agreement()
 

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+
 from routebook.client import Credentials, NameServerClient
 from routebook.client.requests import topics
 from routebook.codes import RequestCode
@@ -56,14 +57,17 @@ async def test_it_stays_with_one_that_answers_and_moves_on_from_one_that_does_no
     async def once(conversation: Conversation) -> None:
         conversation.answer(await conversation.request(), TOPICS)
 
-    async with ScriptedNameServer(once) as first, ScriptedNameServer(answer_all) as second:
-        async with NameServerClient([first.address, second.address], shuffle=False) as client:
-            await client.topics()
-            assert str(client.chosen) == first.address
-            await first.stop_listening()
-            for _ in range(3):
-                assert await client.topics() == ["t"]
-            assert str(client.chosen) == second.address
+    async with (
+        ScriptedNameServer(once) as first,
+        ScriptedNameServer(answer_all) as second,
+        NameServerClient([first.address, second.address], shuffle=False) as client,
+    ):
+        await client.topics()
+        assert str(client.chosen) == first.address
+        await first.stop_listening()
+        for _ in range(3):
+            assert await client.topics() == ["t"]
+        assert str(client.chosen) == second.address
     assert (first.connections, second.connections) == (1, 1)
 
 
@@ -87,10 +91,12 @@ async def test_where_nobody_answers_the_error_says_what_happened_where() -> None
             await client.topics()
     assert all(f"{address}: refused the connection" in str(refused.value) for address in dead)
 
-    async with ScriptedNameServer(say_nothing) as silent:
-        async with NameServerClient([dead[0], silent.address], shuffle=False, timeout_s=0.2) as client:
-            with pytest.raises(ConnectionFailed, match=r"refused.*did not answer within") as mixed:
-                await client.topics()
+    async with (
+        ScriptedNameServer(say_nothing) as silent,
+        NameServerClient([dead[0], silent.address], shuffle=False, timeout_s=0.2) as client,
+    ):
+        with pytest.raises(ConnectionFailed, match=r"refused.*did not answer within") as mixed:
+            await client.topics()
     assert type(mixed.value) is ConnectionFailed
 
 
@@ -263,10 +269,12 @@ async def test_something_else_listens_there(said: bytes, named: str) -> None:
 
 @asynchronous
 async def test_a_body_that_no_nameserver_sends_is_named_too() -> None:
-    async with ScriptedNameServer(lambda conversation: answer_all(conversation, b"<html>")) as server:
-        async with NameServerClient(server.address) as client:
-            with pytest.raises(NotANameServer, match="the topic list cannot be read"):
-                await client.topics()
+    async with (
+        ScriptedNameServer(lambda conversation: answer_all(conversation, b"<html>")) as server,
+        NameServerClient(server.address) as client,
+    ):
+        with pytest.raises(NotANameServer, match="the topic list cannot be read"):
+            await client.topics()
 
 
 @pytest.mark.parametrize(
@@ -305,10 +313,13 @@ async def test_a_refusal_is_an_answer_and_nobody_else_is_asked() -> None:
         conversation.answer(await conversation.request(), code=17)
         await conversation.closed_by_client()
 
-    async with ScriptedNameServer(refuse) as first, ScriptedNameServer(answer_all) as second:
-        async with NameServerClient([first.address, second.address], shuffle=False) as client:
-            with pytest.raises(TopicNotExist):
-                await client.route("t")
+    async with (
+        ScriptedNameServer(refuse) as first,
+        ScriptedNameServer(answer_all) as second,
+        NameServerClient([first.address, second.address], shuffle=False) as client,
+    ):
+        with pytest.raises(TopicNotExist):
+            await client.route("t")
     assert second.connections == 0
 
 
@@ -328,12 +339,15 @@ async def test_everywhere_asks_each_and_keeps_answers_and_failures_apart() -> No
 
 @asynchronous
 async def test_at_asks_that_one_and_does_not_change_the_choice() -> None:
-    async with ScriptedNameServer(answer_all) as first, ScriptedNameServer(answer_all) as second:
-        async with NameServerClient([first.address, second.address], shuffle=False) as client:
-            assert await client.at(second.address).topics() == ["t"]
-            assert str(client.chosen) == first.address
-            with pytest.raises(UsageError, match="not among the addresses"):
-                client.at("127.0.0.1:1")
+    async with (
+        ScriptedNameServer(answer_all) as first,
+        ScriptedNameServer(answer_all) as second,
+        NameServerClient([first.address, second.address], shuffle=False) as client,
+    ):
+        assert await client.at(second.address).topics() == ["t"]
+        assert str(client.chosen) == first.address
+        with pytest.raises(UsageError, match="not among the addresses"):
+            client.at("127.0.0.1:1")
     assert (first.connections, second.connections) == (0, 1)
 
 
@@ -383,10 +397,12 @@ async def test_what_the_server_asks_goes_to_the_one_who_listens() -> None:
         conversation.answer(request, TOPICS)
         await conversation.closed_by_client()
 
-    async with ScriptedNameServer(notify) as server:
-        async with NameServerClient(server.address, on_request=got.put_nowait) as client:
-            assert await client.topics() == ["t"]
-            assert (await got.get()).field("minBrokerId") == "1"
+    async with (
+        ScriptedNameServer(notify) as server,
+        NameServerClient(server.address, on_request=got.put_nowait) as client,
+    ):
+        assert await client.topics() == ["t"]
+        assert (await got.get()).field("minBrokerId") == "1"
 
 
 @asynchronous

@@ -4,6 +4,7 @@ import ssl
 from pathlib import Path
 
 import pytest
+
 from routebook.client import NameServerClient, trusted_tls, unverified_tls
 from routebook.errors import ConnectionFailed, NotANameServer, Unreachable, Untrusted, UsageError
 from tests.support.asynchronous import asynchronous
@@ -42,10 +43,12 @@ async def test_a_server_that_is_trusted(files: Files) -> None:
 
 @asynchronous
 async def test_a_server_that_is_not_trusted(files: Files) -> None:
-    async with ScriptedNameServer(answer_all, tls=files.server()) as server:
-        async with NameServerClient(server.address, tls=True) as client:
-            with pytest.raises(Untrusted, match="certificate that is not trusted"):
-                await client.topics()
+    async with (
+        ScriptedNameServer(answer_all, tls=files.server()) as server,
+        NameServerClient(server.address, tls=True) as client,
+    ):
+        with pytest.raises(Untrusted, match="certificate that is not trusted"):
+            await client.topics()
 
 
 @asynchronous

@@ -1,6 +1,9 @@
 """Requests as values: what a broker's registration looks like to a server, and how odd answers are read."""
 
+from typing import Any
+
 import pytest
+
 from routebook.client import requests
 from routebook.client.registration import encode_registration_body
 from routebook.errors import ProtocolError
@@ -20,7 +23,13 @@ BODY = RegisterBody(
     data_version=VERSION,
     mappings={
         "st": TopicQueueMappingInfo(
-            bname="broker-a", curr_id_map={0: 0, 10: 3}, dirty=False, epoch=5, scope="__global__", topic="st", total_queues=8
+            bname="broker-a",
+            curr_id_map={0: 0, 10: 3},
+            dirty=False,
+            epoch=5,
+            scope="__global__",
+            topic="st",
+            total_queues=8,
         )
     },
     filter_servers=("10.0.0.1:1",),
@@ -43,7 +52,7 @@ def answer(**fields: object) -> Command:
 
 
 def test_there_is_one_for_every_code_that_the_server_handles() -> None:
-    made = [
+    made: list[requests.Request[Any]] = [
         requests.route("t"),
         requests.cluster_info(),
         requests.topics(),

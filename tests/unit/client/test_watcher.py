@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+
 from routebook.client import LookupFailed, RouteChange, RouteWatcher
 from routebook.client.calls import NameServerCalls
 from routebook.client.requests import Request, T

@@ -46,7 +46,10 @@ def test_a_route_of_4_5() -> None:
 
 def test_a_damaged_table_of_a_java_server_can_still_be_read() -> None:
     """What missing header fields leave behind: a null broker name in a cluster, a broker without addresses."""
-    body = b'{"brokerAddrTable":{"a":{"brokerAddrs":{},"cluster":"c","enableActingMaster":false}},"clusterAddrTable":{"c":[null,"a"]}}'
+    body = (
+        b'{"brokerAddrTable":{"a":{"brokerAddrs":{},"cluster":"c","enableActingMaster":false}},'
+        b'"clusterAddrTable":{"c":[null,"a"]}}'
+    )
     data = BrokerData(broker_addrs={}, broker_name="", cluster="c", enable_acting_master=False)
     assert decode_cluster_info(body) == ClusterInfo(broker_addr_table={"a": data}, cluster_addr_table={"c": ["a"]})
 

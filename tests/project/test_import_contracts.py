@@ -1,0 +1,51 @@
+"""The import picture of ARCHITECTURE.md is checked, and a planted violation of it is found."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def lint_imports(root: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(root / "src"), "COLUMNS": "200"}
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"]
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_the_picture_holds(copy: Path) -> None:
+    done = lint_imports(copy)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("routes/table.py", "from routebook.wire.peer import Peer"),
+        ("wire/peer.py", "from routebook.routes import RouteTable"),
+        ("handlers/lookup.py", "from routebook.server.clock import Clock"),
+        ("model.py", "from routebook.events import Event"),
+        ("handlers/brokers.py", "import time"),
+        ("wire/codec.py", "import socket"),
+        ("routes/views.py", "import logging"),
+        ("kv.py", "from pathlib import Path"),
+    ],
+    ids=lambda text: text.replace("/", "."),
+)
+def test_planted_violations_are_found(copy: Path, module: str, line: str) -> None:
+    path = copy / "src" / "routebook" / module
+    path.write_text(path.read_text() + f"\n{line}\n")
+    done = lint_imports(copy)
+    assert done.returncode != 0, done.stdout
+    assert "BROKEN" in done.stdout
