@@ -9,10 +9,13 @@ from typing import Final
 import pytest
 
 from tests.support.differential.endpoint import Endpoint
+from tests.support.differential.examples import EXAMPLES
 from tests.support.differential.generate import Generator
+from tests.support.differential.known import KNOWN
 from tests.support.differential.run import Difference, Runner
 from tests.support.differential.shrink import shrink
 from tests.support.differential.steps import Step
+from tests.support.documented import documented_anchors
 from tests.support.java import java_nameserver
 from tests.support.process import serving
 
@@ -55,11 +58,8 @@ def _restartable(name: str, start: Callable[[], AbstractContextManager[tuple[str
             yield endpoint
 
 
-def explain(steps: list[Step], difference: Difference, *, seed: int, operations: int, runner: Runner) -> str:
-    lines = [
-        f"a difference, found with --differential-seed={seed} --differential-ops={operations}; shortest list of steps:"
-    ]
-    lines += [f"{number:3}. {step}" for number, step in enumerate(steps, 1)]
+def explain(steps: list[Step], difference: Difference, *, runner: Runner) -> str:
+    lines = [f"{number:3}. {step}" for number, step in enumerate(steps, 1)]
     asked_after = steps[difference.index] is not difference.question
     lines += [f"then {difference.question}"] if asked_after else []
     left, right = str(difference.reference), str(difference.subject)
@@ -76,13 +76,36 @@ def compare(runner: Runner, *, seed: int, operations: int) -> None:
     difference = runner.run(steps)
     if difference is not None:
         shortest, shown = shrink(steps, difference, run=runner.run, budget_s=SHRINK_BUDGET_S)
-        pytest.fail(explain(shortest, shown, seed=seed, operations=operations, runner=runner), pytrace=False)
+        found = f"a difference, found with --differential-seed={seed} --differential-ops={operations}"
+        told = explain(shortest, shown, runner=runner)
+        pytest.fail(f"{found}; the shortest list of steps that shows one:\n{told}", pytrace=False)
 
 
 def test_java_agrees_with_java(tmp_path: Path) -> None:
     """The harness itself: two Java servers show no difference."""
     with java(tmp_path) as reference, java(tmp_path, "java too") as subject:
         compare(Runner(reference, subject), seed=1, operations=300)
+
+
+def test_known_differences_are_documented() -> None:
+    assert {known.anchor for known in KNOWN} <= documented_anchors()
+    assert [known.name for known in KNOWN] == list(EXAMPLES)
+
+
+def test_known_differences_are_still_there_and_covered_by_their_rules(tmp_path: Path) -> None:
+    """A rule that nothing needs any more would hide a difference one day."""
+    unneeded, uncovered = [], []
+    with java(tmp_path) as reference, routebook(tmp_path) as subject:
+        runner = Runner(reference, subject)
+        for rule in KNOWN:
+            runner.known = [known for known in KNOWN if known is not rule]
+            if runner.run(EXAMPLES[rule.name]) is None:
+                unneeded.append(rule.name)
+            runner.known = KNOWN
+            if (difference := runner.run(EXAMPLES[rule.name])) is not None:
+                uncovered.append(explain(list(EXAMPLES[rule.name]), difference, runner=runner))
+    assert unneeded == []
+    assert "\n".join(uncovered) == ""
 
 
 def test_routebook_agrees_with_java(tmp_path: Path, pytestconfig: pytest.Config) -> None:

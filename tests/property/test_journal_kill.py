@@ -22,11 +22,9 @@ def killed_after(folder: Path, boot: str, reports: int) -> list[int]:
     """Let a process write, kill it after so many reports, and give them and those that were under way."""
     victim = subprocess.Popen([sys.executable, VICTIM, folder, boot], stdout=subprocess.PIPE, text=True)
     assert victim.stdout is not None
-    told: list[int] = []
     with victim.stdout as lines:
         assert lines.readline() == "started\n"
-        for _ in range(reports):
-            told.append(int(lines.readline()))
+        told = [int(lines.readline()) for _ in range(reports)]
         victim.kill()
         told += [int(line) for line in lines if line.endswith("\n")]
     victim.wait()

@@ -22,7 +22,7 @@ NAMESERVER_FLAGS: Final = ("-Xms64m", "-Xmx128m")
 BROKER_FLAGS: Final = ("-Xms128m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m")
 COMMON_FLAGS: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 START_TIMEOUT_S: Final = 90.0  # 6 s on an idle machine; a busy one with several JVMs takes its time
-STOP_TIMEOUT_S: Final = 25.0  # a broker takes 10 s to stop in order
+STOP_TIMEOUT_S: Final = 25.0
 
 
 class JavaError(RuntimeError):
@@ -130,11 +130,6 @@ class JavaProcess:
         """What it printed so far (the end of it)."""
         return self.log.read_text(errors="replace")[-6000:] if self.log.exists() else ""
 
-    def terminate(self) -> None:
-        """SIGTERM, and wait for it to end in order."""
-        self.process.terminate()
-        self.process.wait(STOP_TIMEOUT_S)
-
     def stop(self) -> None:
         """End it, by force if it does not go."""
         try:
@@ -161,6 +156,12 @@ class JavaProcess:
             error.add_note(f"what {self.main} printed is in {self.log}")
 
 
+class JavaBroker(JavaProcess):
+    """A broker; `port` is the one that it advertises."""
+
+    port = 0
+
+
 @contextlib.contextmanager
 def java_nameserver(home: Path, **properties: object) -> Iterator[tuple[str, int]]:
     """A Java NameServer on a free port of 127.0.0.1, with an empty home. Gives its address."""
@@ -172,7 +173,7 @@ def java_nameserver(home: Path, **properties: object) -> Iterator[tuple[str, int
 
 
 @contextlib.contextmanager
-def java_broker(home: Path, *, nameserver: tuple[str, int], **properties: object) -> Iterator[JavaProcess]:
+def java_broker(home: Path, *, nameserver: tuple[str, int], **properties: object) -> Iterator[JavaBroker]:
     """A Java broker of a small store on free ports of 127.0.0.1, registered or not (ask the NameServer)."""
     port = _free_broker_port()
     settings = {
@@ -196,8 +197,9 @@ def java_broker(home: Path, *, nameserver: tuple[str, int], **properties: object
         **properties,
     }
     main = "org.apache.rocketmq.broker.BrokerStartup"
-    with JavaProcess(main, home=home, properties=settings, flags=BROKER_FLAGS) as process:
+    with JavaBroker(main, home=home, properties=settings, flags=BROKER_FLAGS) as process:
         process.wait_for_line("boot success")
+        process.port = port
         yield process
 
 

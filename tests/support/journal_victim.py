@@ -10,21 +10,28 @@ from routebook.journal.opening import open_journal
 from routebook.journal.options import JournalOptions
 
 
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def say(what: object) -> None:
+    sys.stdout.write(f"{what}\n")
+    sys.stdout.flush()
+
+
 def main(folder: Path, boot: str) -> None:
     """Every seventh record is waited for; segments are small, so that rolling is hit too."""
     options = JournalOptions(commit_ms=1, segment_bytes=4000, batch_bytes=500)
-    opened = open_journal(
-        FolderFiles(folder), ns="n", boot=boot, options=options, now_ms=lambda: time.time_ns() // 1_000_000
-    )
+    opened = open_journal(FolderFiles(folder), ns="n", boot=boot, options=options, now_ms=now_ms)
     writer = opened.writer
     writer.start()
-    print("started", flush=True)
+    say("started")
     while True:
         for _ in range(6):
-            writer.append(ServerStopped(reason=boot), 1)
-        seq = writer.append(ServerStopped(reason=f"durable {boot}"), 1)
+            writer.append(ServerStopped(reason=boot), now_ms())
+        seq = writer.append(ServerStopped(reason=f"durable {boot}"), now_ms())
         writer.durable(seq).result()
-        print(seq, flush=True)
+        say(seq)
 
 
 main(Path(sys.argv[1]), sys.argv[2])

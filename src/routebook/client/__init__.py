@@ -1,14 +1,18 @@
-"""An async client of any RocketMQ NameServer, Java's or Routebook's."""
+"""An async client of any RocketMQ NameServer, Java's or Routebook's. Parts are loaded when they are first used."""
 
-from routebook.client.addresses import Address, addresses_from_environment, parse_addresses
-from routebook.client.answers import Registered, VersionCheck
-from routebook.client.calls import NameServerCalls
-from routebook.client.client import Everywhere, Identity, NameServerClient, OneNameServer
-from routebook.client.queues import MessageQueue, PublishQueues, publish_queues, subscribe_queues
-from routebook.client.requests import Request
-from routebook.client.signing import Credentials
-from routebook.client.tls import trusted_tls, unverified_tls
-from routebook.client.watcher import LookupFailed, RouteChange, RouteWatcher, route_changed
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from routebook.client.addresses import Address, addresses_from_environment, parse_addresses
+    from routebook.client.answers import Registered, VersionCheck
+    from routebook.client.calls import NameServerCalls
+    from routebook.client.client import Everywhere, Identity, NameServerClient, OneNameServer
+    from routebook.client.queues import MessageQueue, PublishQueues, publish_queues, subscribe_queues
+    from routebook.client.requests import Request
+    from routebook.client.signing import Credentials
+    from routebook.client.tls import trusted_tls, unverified_tls
+    from routebook.client.watcher import LookupFailed, RouteChange, RouteWatcher, route_changed
 
 __all__ = [
     "Address",
@@ -34,3 +38,22 @@ __all__ = [
     "trusted_tls",
     "unverified_tls",
 ]
+
+_HOMES: Final = {
+    "addresses": ("Address", "addresses_from_environment", "parse_addresses"),
+    "answers": ("Registered", "VersionCheck"),
+    "calls": ("NameServerCalls",),
+    "client": ("Everywhere", "Identity", "NameServerClient", "OneNameServer"),
+    "queues": ("MessageQueue", "PublishQueues", "publish_queues", "subscribe_queues"),
+    "requests": ("Request",),
+    "signing": ("Credentials",),
+    "tls": ("trusted_tls", "unverified_tls"),
+    "watcher": ("LookupFailed", "RouteChange", "RouteWatcher", "route_changed"),
+}
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

@@ -26,6 +26,7 @@ class Line:
         self._on_request = on_request
         self._links: list[Link] = []  # the last one is in use; those before it are on their way out
         self._opening: asyncio.Task[Link] | None = None
+        self._closed = False
 
     def current(self) -> Link | None:
         """The connection, if there is one just now."""
@@ -35,13 +36,16 @@ class Line:
         """The connection; opened if need be. Who gives up waiting does not take it from others who wait for it, too."""
         if (link := self.current()) is not None:
             return link
+        if self._closed:
+            raise Unreachable(str(self.address), "was closed on this side")
         if self._opening is None:
             self._opening = asyncio.create_task(self._open(), name=f"connect to {self.address}")
             self._opening.add_done_callback(self._opened)
         return await asyncio.shield(self._opening)
 
     async def aclose(self) -> None:
-        """Close every connection, and stop opening one."""
+        """Close every connection, stop opening one, and open no more."""
+        self._closed = True
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)

@@ -28,7 +28,7 @@ class Link(asyncio.Protocol):
         self._peer = Peer()
         self._waiting: dict[int, asyncio.Future[Command]] = {}
         self._first = b""
-        self._heard = 0  # chunks that arrived
+        self._heard = 0
         self._failure: ConnectionFailed | None = None  # set: it takes no more requests
         self._lost = False  # set: and those under way have failed
         self._transport: asyncio.Transport | None = None
@@ -48,7 +48,7 @@ class Link(asyncio.Protocol):
 
     @property
     def heard(self) -> int:
-        """How many times bytes arrived; unchanged means that it was silent in between."""
+        """How many commands arrived; unchanged means that it was silent in between, or dribbled."""
         return self._heard
 
     async def ask(self, command: Command, serialize_type: SerializeType = SerializeType.JSON) -> Command:
@@ -124,7 +124,6 @@ class Link(asyncio.Protocol):
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def data_received(self, data: bytes) -> None:
-        self._heard += 1
         if not self.answered and len(self._first) < TELLING_BYTES:
             self._first += data[:TELLING_BYTES]
             if speaks_http2(self._first):
@@ -149,6 +148,7 @@ class Link(asyncio.Protocol):
         self._writable.set()
 
     def _take(self, command: Command) -> None:
+        self._heard += 1
         if not command.is_response:
             if self._on_request is not None:
                 self._on_request(command)

@@ -6,7 +6,6 @@ from typing import Generic, TypeVar
 import msgspec
 
 from routebook.client.answers import Registered, VersionCheck
-from routebook.client.registration import encode_registration_body, registration_fields
 from routebook.codes import RequestCode
 from routebook.errors import ProtocolError
 from routebook.model import ClusterInfo, DataVersion, MemberGroup, QueueData, Registration, TopicList, TopicRoute
@@ -152,6 +151,11 @@ def query_data_version(
 
 def register_broker(registration: Registration, *, compressed: bool = False) -> Request[Registered]:
     """103. Registered brokers are gone when their connection is: keep the client open."""
+    from routebook.client.registration import (  # noqa: PLC0415 - brokers alone need it
+        encode_registration_body,
+        registration_fields,
+    )
+
     body = encode_registration_body(registration.body, compressed=compressed)
     ext = registration_fields(registration, body, compressed=compressed)
     return Request(RequestCode.REGISTER_BROKER, _registered, ext, body)

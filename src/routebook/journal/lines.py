@@ -1,6 +1,6 @@
 """The lines of one segment, rolled or not, with their places; what cannot be read comes as damage, not as an error."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -36,8 +36,18 @@ class RawLine(msgspec.Struct, frozen=True):
         return self.offset + len(self.raw) + 1
 
 
-def read_lines(files: Files, segment: Segment, *, offset: int = 0, number: int = 0) -> Iterator[RawLine | Damage]:
-    """The lines from `offset` on, of which `number` came before. Raises FileNotFoundError if the segment is gone."""
+def read_lines(
+    files: Files,
+    segment: Segment,
+    *,
+    offset: int = 0,
+    number: int = 0,
+    is_before: Callable[[bytes], bool] | None = None,
+) -> Iterator[RawLine | Damage]:
+    """The lines from `offset` on, of which `number` came before. Raises FileNotFoundError if the segment is gone.
+
+    `is_before` tells of a line that all before it are of no interest, nor is it: so whole chunks are passed over.
+    """
     chunks = _decompressed(files, segment) if segment.rolled else _plain(files, segment, offset)
     rest = b""
     for chunk in chunks:
@@ -45,6 +55,10 @@ def read_lines(files: Files, segment: Segment, *, offset: int = 0, number: int =
             yield Damage(file=segment.name, line=number + 1, offset=offset, size=len(rest), reason=chunk)
             return
         *whole, rest = (rest + chunk).split(b"\n")
+        if is_before is not None and whole and is_before(whole[-1]):
+            number += len(whole)
+            offset += sum(map(len, whole)) + len(whole)
+            continue
         for raw in whole:
             number += 1
             yield RawLine(raw, number, offset)

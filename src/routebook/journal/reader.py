@@ -13,11 +13,11 @@ from routebook.errors import JournalError
 from routebook.events import JournalHole
 from routebook.journal.files import Files
 from routebook.journal.lines import Damage, RawLine, read_lines
-from routebook.journal.record import HOLE_KIND, Envelope, Record, decode_envelope, decode_event
+from routebook.journal.record import Record, decode_envelope, decode_event
 from routebook.journal.segments import Segment, Span, list_segments
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class Line(msgspec.Struct, frozen=True):
     """A record, the line it was read from (without line feed), and where that is."""
 
     record: Record
@@ -139,7 +139,7 @@ class Cursor:
                 yield from self.items(files, rolled)
 
     def _growing(self, files: Files, segment: Segment) -> Iterator[Item]:
-        for found in read_lines(files, segment, offset=self._offset, number=self._number):
+        for found in read_lines(files, segment, offset=self._offset, number=self._number, is_before=self._is_before):
             if isinstance(found, Damage):
                 yield found
             else:
@@ -148,7 +148,7 @@ class Cursor:
 
     def _rolled(self, files: Files, segment: Segment) -> Iterator[Item]:
         seen = self._number  # the text is the same as before it was rolled
-        for found in read_lines(files, segment):
+        for found in read_lines(files, segment, is_before=self._is_before):
             if isinstance(found, Damage):
                 yield msgspec.structs.replace(found, unfinished=False)
             elif found.number > seen:
@@ -156,33 +156,40 @@ class Cursor:
                 yield from self._line(found, segment)
         self._done = segment.first
 
-    def _line(self, found: RawLine, segment: Segment) -> Iterator[Item]:
+    def _is_before(self, raw: bytes) -> bool:
+        try:
+            return decode_envelope(raw).seq <= self._floor
+        except JournalError:
+            return False
+
+    def _line(self, found: RawLine, segment: Segment) -> tuple[Item, ...]:
         try:
             envelope = decode_envelope(found.raw)
-            seq = envelope.seq
+            seq, last = envelope.seq, self._last
             if seq <= self._floor:
-                return
-            if self._last is not None and seq <= self._last:
-                yield _damage(found, segment, f"number {seq} does not follow {self._last}")
-                return
-            before, self._last = self._last, seq
+                return ()
+            if last is not None and seq <= last:
+                return (_damage(found, segment, f"number {seq} does not follow {last}"),)
+            self._last = seq
             if self._between is not None and not self._between.holds(envelope.at):
-                return
-            if before is not None and seq > before + 1:
-                yield _hole(found.raw, envelope, before + 1)
-            record = decode_event(found.raw, envelope)
+                return ()
         except JournalError as problem:
-            yield _damage(found, segment, str(problem))
-        else:
-            yield Line(record=record, raw=found.raw, file=segment.name, number=found.number)
+            return (_damage(found, segment, str(problem)),)
+        item: Item
+        try:
+            item = Line(decode_event(found.raw, envelope), found.raw, segment.name, found.number)
+        except JournalError as problem:
+            item = _damage(found, segment, str(problem))
+        if last is None or seq == last + 1:
+            return (item,)
+        return (_hole(item, first=last + 1, last=seq - 1), item)
 
 
-def _hole(raw: bytes, envelope: Envelope, first: int) -> Hole:
-    last = envelope.seq - 1
-    if envelope.kind == HOLE_KIND:
-        told = decode_event(raw, envelope).event
-        if isinstance(told, JournalHole) and told.first_missing <= first and told.last_missing >= last:
-            return Hole(first=first, last=last, why=told.why, certain=told.certain)
+def _hole(item: Item, *, first: int, last: int) -> Hole:
+    """The numbers missing before an item, and why, if it is the one that tells."""
+    told = item.record.event if isinstance(item, Line) else None
+    if isinstance(told, JournalHole) and told.first_missing <= first and told.last_missing >= last:
+        return Hole(first=first, last=last, why=told.why, certain=told.certain)
     return Hole(first=first, last=last)
 
 

@@ -2,10 +2,10 @@
 
 from routebook.codes import MASTER_ID, PERM_WRITE, SYNC_BROKER_MEMBER_PREFIX
 from routebook.effects import NotifyMinBroker
-from routebook.events import TopicCause, TopicsChanged
+from routebook.events import Queues, TopicCause, TopicsChanged
 from routebook.model import QueueData
 from routebook.routes.differences import QueueDifferences
-from routebook.routes.state import BrokerGroup, Tables
+from routebook.routes.state import BrokerGroup, Tables, shape_of
 
 
 def route_addrs(group: BrokerGroup, topic: str, queue: QueueData) -> dict[int, str]:
@@ -37,13 +37,13 @@ def make_read_only(tables: Tables, group: BrokerGroup) -> list[TopicsChanged]:
     for topic, entry in tables.topic_table.items():
         queue = entry.queues.get(group.name)
         if queue is not None and queue.perm & PERM_WRITE:
-            differences.put(topic, without_write(group, queue))
+            differences.put(topic, without_write(queue))
     return differences.events(TopicCause.ACTING_MASTER)
 
 
-def without_write(group: BrokerGroup, queue: QueueData) -> QueueData:
+def without_write(queue: QueueData) -> Queues:
     """The same queues, not writable."""
-    return group.queue((queue.perm & ~PERM_WRITE, queue.read_queue_nums, queue.write_queue_nums, queue.topic_sys_flag))
+    return shape_of(queue)._replace(perm=queue.perm & ~PERM_WRITE)
 
 
 def arrival_notice(group: BrokerGroup, ha_addr: str | None) -> NotifyMinBroker:

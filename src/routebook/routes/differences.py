@@ -1,33 +1,34 @@
 """What happened to the queues of one broker during one change, gathered for one event."""
 
-from routebook.events import QueueChange, TopicCause, TopicsChanged
-from routebook.model import QueueData
-from routebook.routes.state import Tables
+from routebook.events import QueueChange, Queues, TopicCause, TopicsChanged
+from routebook.routes.state import Tables, shape_of
 
 
 class QueueDifferences:
     """Changes the tables and remembers. A topic is to be put or dropped once, or it would be stamped for nothing."""
 
-    __slots__ = ("_broker", "_tables", "added", "changed", "removed")
+    __slots__ = ("_broker", "_queue", "_tables", "added", "changed", "removed")
 
     def __init__(self, tables: Tables, broker: str) -> None:
         self._tables = tables
         self._broker = broker
-        self.added: dict[str, QueueData] = {}
+        self._queue = tables.group_table[broker].queue
+        self.added: dict[str, Queues] = {}
         self.changed: dict[str, QueueChange] = {}
         self.removed: list[str] = []
 
-    def put(self, topic: str, queue: QueueData) -> None:
+    def put(self, topic: str, shape: Queues) -> None:
         """Set the topic's queues on this broker, unless they are so already."""
+        queue = self._queue(shape)
         entry = self._tables.topic_table.get(topic)
         before = None if entry is None else entry.queues.get(self._broker)
         if before is queue or before == queue:
             return
         self._tables.put_queue(topic, queue)
         if before is None:
-            self.added[topic] = queue
+            self.added[topic] = shape
         else:
-            self.changed[topic] = QueueChange(before, queue)
+            self.changed[topic] = QueueChange(shape_of(before), shape)
 
     def drop(self, topic: str) -> None:
         """Remove the topic's queues on this broker."""

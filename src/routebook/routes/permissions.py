@@ -3,8 +3,7 @@
 from routebook.codes import PERM_READ, PERM_WRITE
 from routebook.effects import Change
 from routebook.events import PermissionRestored, PermissionWiped
-from routebook.model import QueueData
-from routebook.routes.state import Tables
+from routebook.routes.state import Tables, shape_of
 
 
 def wipe_write(tables: Tables, broker: str) -> tuple[int, Change]:
@@ -30,11 +29,6 @@ def set_permissions(tables: Tables, broker: str, *, keep: int, add: int) -> tupl
         count += 1
         perm = queue.perm & keep | add
         if perm != queue.perm:
-            tables.put_queue(topic, _with_perm(tables, queue, perm))
+            tables.put_queue(topic, tables.group_table[broker].queue(shape_of(queue)._replace(perm=perm)))
             changed = True
     return count, changed
-
-
-def _with_perm(tables: Tables, queue: QueueData, perm: int) -> QueueData:
-    group = tables.group_table[queue.broker_name]
-    return group.queue((perm, queue.read_queue_nums, queue.write_queue_nums, queue.topic_sys_flag))

@@ -94,10 +94,7 @@ def _result(tables: Tables, group: BrokerGroup, registration: Registration) -> R
 
 
 def _remember(tables: Tables, registration: Registration, fingerprint: bytes | None, result: RegisterResult) -> None:
-    """Keep what `renew` needs, if the same registration again is sure to do nothing while its group is untouched."""
-    lease = tables.lease_table[registration.key]
-    lease.renewal = None
-    # a null version is always news
-    if fingerprint is not None and registration.body.data_version is not None:
-        touched = tables.group_table[registration.broker].touched
-        lease.renewal = Renewal(fingerprint, registration.broker, touched, result)
+    """Keep what `renew` needs: the same registration again does nothing while its group is untouched."""
+    touched = tables.group_table[registration.broker].touched
+    renewal = None if fingerprint is None else Renewal(fingerprint, registration.broker, touched, result)
+    tables.lease_table[registration.key].renewal = renewal

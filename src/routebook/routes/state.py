@@ -11,15 +11,18 @@ lease is empty; a cluster lists exactly the groups that have a member in it; que
 """
 
 from collections.abc import Collection, Iterable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from routebook.effects import Change, RouteEffect
-from routebook.events import RouteEvent
+from routebook.events import Queues, RouteEvent
 from routebook.model import BrokerKey, DataVersion, QueueData, RegisterResult, TopicQueueMappingInfo
 
-Shape: TypeAlias = tuple[int, int, int, int]  # perm, read queues, write queues, system flag
-
 _MAX_SHAPES: Final = 4096  # per group; beyond it sharing starts anew, so that odd brokers cannot hoard memory
+
+
+def shape_of(queue: QueueData) -> Queues:
+    """What of it may be the same on another broker."""
+    return Queues(queue.perm, queue.read_queue_nums, queue.write_queue_nums, queue.topic_sys_flag)
 
 
 class TopicEntry:
@@ -43,7 +46,7 @@ class BrokerGroup:
         self.enable_acting_master = False
         self.zone: str | None = None
         self.members: dict[int, BrokerKey] = {}  # ascending by id
-        self.shapes: dict[Shape, QueueData] = {}
+        self.shapes: dict[Queues, QueueData] = {}
         self.revision = 0
         self.touched = 0
 
@@ -60,7 +63,7 @@ class BrokerGroup:
         """Who of the group lives at this address, whichever its cluster."""
         return next((key for key in self.members.values() if key.addr == addr), None)
 
-    def queue(self, shape: Shape) -> QueueData:
+    def queue(self, shape: Queues) -> QueueData:
         """The one instance for this shape: thousands of topics share a handful of them."""
         queue = self.shapes.get(shape)
         if queue is None:

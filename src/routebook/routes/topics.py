@@ -6,7 +6,7 @@ from routebook.effects import Change
 from routebook.events import RouteEvent, TopicCause, TopicDeleted
 from routebook.model import QueueData
 from routebook.routes.differences import QueueDifferences
-from routebook.routes.state import Tables
+from routebook.routes.state import Tables, shape_of
 
 
 def register_topic(tables: Tables, topic: str, queue_datas: Sequence[QueueData]) -> Change:
@@ -21,10 +21,8 @@ def register_topic(tables: Tables, topic: str, queue_datas: Sequence[QueueData])
             break
     events: list[RouteEvent] = []
     for broker, queue in {queue.broker_name: queue for queue in known}.items():
-        group = tables.group_table[broker]
         differences = QueueDifferences(tables, broker)
-        shape = (queue.perm, queue.read_queue_nums, queue.write_queue_nums, queue.topic_sys_flag)
-        differences.put(topic, group.queue(shape))
+        differences.put(topic, shape_of(queue))
         events += differences.events(TopicCause.REGISTER_TOPIC)
     return tables.settle(events)
 

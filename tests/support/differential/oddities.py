@@ -169,7 +169,9 @@ class Oddities:
             "writeQueueNums": "5",
         }
         text, _ = SloppyJson(rng).write({"queueDatas": [queue]})
-        return Ask(conn=conn, code=217, ext={"topic": "t0@@"}, body=text)
+        self._count += 1
+        # a topic of its own: Java stores what stands before a bad entry only where the topic is there already
+        return Ask(conn=conn, code=217, ext={"topic": f"odd{self._count}@@"}, body=text)
 
     def _document(self, name: str) -> dict[str, Any]:
         topics = {

@@ -97,6 +97,8 @@ class Runner:
             return self._learn_lease(step, taken=reference.replies[0].code == 0)
         if isinstance(step, Ask):
             self._learn(step)
+            if step.code == 217 and step.ext and not step.flag:
+                return self._compare_all([Ask(conn=VIEW, code=105, ext=step.ext)])
         return None
 
     def _compare(self, question: Question) -> tuple[Difference | None, Answer, Answer]:

@@ -96,7 +96,7 @@ class Register:
     filter_servers: tuple[str, ...] = ()
     extra: Mapping[str, str] = field(default_factory=dict)  # enableActingMaster, __ZONE_NAME, haServerAddr, …
     without: frozenset[str] = frozenset()  # header fields left out
-    form: Literal["json", "deflated", "mislabelled", "none"] = "json"
+    form: Literal["json", "deflated", "none"] = "json"
     spoil: Literal["", "crc", "cut", "junk"] = ""
     checked: bool = True  # bodyCrc32 is sent
     opaque: int = 1
@@ -253,10 +253,10 @@ class Raw:
     flag: int = 0
     expect: Expectation = "anything"
 
-    @property
-    def gives_opaque(self) -> bool:
-        """Whether a JSON header has the field at all; if not, the server invents a number."""
-        return self.content[4:5] != b"\0" or b'"opaque"' in self.content or b"'opaque'" in self.content
+    def gives_opaque(self, opaque: int) -> bool:
+        """Whether this number can be from these bytes; if not, the server invented it."""
+        is_json = self.content[4:5] == b"\0"
+        return not is_json or opaque in (0, 1) or str(opaque).encode() in self.content
 
     def data(self, tag: str) -> bytes:
         return self.content.replace(PLACEHOLDER.encode(), tag.encode())

@@ -268,6 +268,19 @@ async def test_something_else_listens_there(said: bytes, named: str) -> None:
 
 
 @asynchronous
+async def test_a_grpc_port_is_known_before_it_closes() -> None:
+    """Its first frame could pass for the beginning of one of ours, for which the client would wait."""
+
+    async def grpc(conversation: Conversation) -> None:
+        conversation.write(b"\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03")
+        await conversation.closed_by_client()
+
+    async with ScriptedNameServer(grpc) as server, NameServerClient(server.address, timeout_s=30) as client:
+        with pytest.raises(NotANameServer, match="speaks HTTP/2"):
+            await client.topics()
+
+
+@asynchronous
 async def test_a_body_that_no_nameserver_sends_is_named_too() -> None:
     async with (
         ScriptedNameServer(lambda conversation: answer_all(conversation, b"<html>")) as server,
@@ -410,12 +423,14 @@ async def test_a_closed_client_says_so_and_whoever_waits_is_told() -> None:
     asked = asyncio.Event()
 
     async def ponder(conversation: Conversation) -> None:
+        conversation.answer(await conversation.request(), TOPICS)
         await conversation.request()
         asked.set()
         await conversation.closed_by_client()
 
-    async with ScriptedNameServer(ponder) as server:
-        client = NameServerClient(server.address)
+    async with ScriptedNameServer(ponder) as server, ScriptedNameServer(answer_all) as other:
+        client = NameServerClient([server.address, other.address], shuffle=False)
+        await client.topics()
         waiting = asyncio.create_task(client.topics())
         await asked.wait()
         await client.aclose()
@@ -424,6 +439,22 @@ async def test_a_closed_client_says_so_and_whoever_waits_is_told() -> None:
         with pytest.raises(UsageError, match="this client is closed"):
             await client.topics()
         await client.aclose()
+    assert (server.connections, other.connections) == (1, 0)
+
+
+@asynchronous
+async def test_a_server_that_dribbles_is_left_like_one_that_is_silent() -> None:
+    async def dribble(conversation: Conversation) -> None:
+        if conversation.number > 1:
+            return await answer_all(conversation)
+        await conversation.request()
+        conversation.write(b"\0\0\x10\0\0")
+        return await conversation.closed_by_client()
+
+    async with ScriptedNameServer(dribble) as server, NameServerClient(server.address) as client:
+        with pytest.raises(TimedOut):
+            await client.ask(topics(), timeout_s=0.2)
+        assert await client.topics() == ["t"]
 
 
 @asynchronous

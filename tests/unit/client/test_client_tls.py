@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from routebook.client import NameServerClient, trusted_tls, unverified_tls
-from routebook.errors import ConnectionFailed, NotANameServer, Unreachable, Untrusted, UsageError
+from routebook.errors import ConnectionFailed, NotANameServer, TimedOut, Unreachable, Untrusted, UsageError
 from tests.support.asynchronous import asynchronous
 from tests.support.certificates import Authority
-from tests.support.scripted_nameserver import Conversation, ScriptedNameServer, answer_all
+from tests.support.scripted_nameserver import Conversation, ScriptedNameServer, answer_all, say_nothing
 
 
 class Files:
@@ -85,6 +85,16 @@ async def test_tls_to_a_port_that_does_not_speak_it() -> None:
             await client.topics()
     async with ScriptedNameServer(slam) as server, NameServerClient(server.address, tls=unverified_tls()) as client:
         with pytest.raises(ConnectionFailed, match="TLS"):
+            await client.topics()
+
+
+@asynchronous
+async def test_a_handshake_that_never_ends() -> None:
+    async with (
+        ScriptedNameServer(say_nothing) as server,
+        NameServerClient(server.address, tls=unverified_tls(), timeout_s=5, connect_timeout_s=0.2) as client,
+    ):
+        with pytest.raises(TimedOut, match=r"did not accept a connection within 0\.2 s"):
             await client.topics()
 
 

@@ -74,9 +74,11 @@ def test_a_registration_without_fingerprint_cannot_be_renewed(table: RouteTable)
     assert renew(table) is None
 
 
-def test_a_null_version_cannot_be_renewed() -> None:
+def test_a_null_version_is_renewed_until_there_is_something_to_repair() -> None:
     table = RouteTable()
     register(table, registration(data_version=None), fingerprint=FINGERPRINT)
+    assert renew(table) is not None
+    table.wipe_write("broker-a")
     assert renew(table) is None
 
 

@@ -1,0 +1,167 @@
+"""`routebook journal …`: what is printed, and the exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import routebook.cli.journal as command
+from routebook.events import Event, ServerStopped
+from routebook.journal.backlog import Pending
+from routebook.journal.files import FolderFiles
+from routebook.journal.log import SegmentLog
+from routebook.journal.options import JournalOptions
+from routebook.journal.record import RecordEncoder
+from routebook.journal.rolling import roll_segment
+from tests.support.journal_events import EVERY_KIND
+
+START_MS = 1_731_700_000_000  # 2024-11-15T19:46:40Z
+ENCODER = RecordEncoder(ns="n", boot="b")
+
+
+def write(folder: Path, events: list[Event], *, first: int = 1, roll: bool = False) -> None:
+    files = FolderFiles(folder)
+    log = SegmentLog(files, options=JournalOptions())
+    at = [START_MS + (first + index) * 1000 for index in range(len(events))]
+    log.commit(
+        [
+            Pending(first + index, at[index], ENCODER.line(event, seq=first + index, at_ms=at[index]))
+            for index, event in enumerate(events)
+        ],
+        now_s=0,
+    )
+    log.roll()
+    if roll:
+        roll_segment(files, log.finished[0].name, log.finished[0].span)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with a journal of one event of every kind, the first ten rolled."""
+    write(tmp_path / "journal", list(EVERY_KIND[:10]), roll=True)
+    write(tmp_path / "journal", list(EVERY_KIND[10:]), first=11)
+    return tmp_path
+
+
+def run(*args: object) -> Result:
+    return CliRunner().invoke(command.app, [str(arg) for arg in args])
+
+
+def test_tail_shows_the_newest(home: Path) -> None:
+    ran = run("tail", "--home", home, "-n", 2)
+    assert ran.exit_code == 0
+    first, second = ran.stdout.splitlines()
+    assert first.split()[:4] == ["2024-11-15", "19:47:00.000Z", "20", "journal_hole"]
+    assert second.endswith("reason=SIGTERM")
+
+
+def test_tail_for_machines_is_the_lines_as_they_are(home: Path) -> None:
+    ran = run("tail", "--dir", home / "journal", "-n", 99, "--json")
+    assert [json.loads(line)["seq"] for line in ran.stdout.splitlines()] == list(range(1, len(EVERY_KIND) + 1))
+
+
+def test_tail_selects(home: Path) -> None:
+    kinds = [
+        json.loads(line)["kind"]
+        for line in run("tail", "--home", home, "--topic", "U", "--broker", "a", "--json").stdout.splitlines()
+    ]
+    assert kinds == ["topics_changed"]
+    assert len(run("tail", "--home", home, "--kind", "broker_up", "--kind", "broker_down").stdout.splitlines()) == 2
+
+
+def test_tail_follows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter(range(3))
+
+    def wait() -> bool:
+        match next(looks):
+            case 0:
+                write(home / "journal", [ServerStopped(reason="later"), EVERY_KIND[0]], first=30)
+                return True
+            case _:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "_wait", wait)
+    ran = run("tail", "--home", home, "-n", 1, "-f", "--kind", "server_stopped")
+    assert ran.exit_code == 0
+    assert [line.split("reason=")[1] for line in ran.stdout.splitlines()] == ["SIGTERM", "later"]
+    assert "records 22 to 29 missing" in ran.stderr
+
+
+def test_terminal_escapes_are_not_passed_on(tmp_path: Path) -> None:
+    write(tmp_path, [ServerStopped(reason="\x1b[31mred")])
+    assert "\x1b" not in run("tail", "--dir", tmp_path).stdout
+
+
+def test_verify_a_whole_journal(home: Path) -> None:
+    ran = run("verify", "--home", home)
+    assert ran.exit_code == 0
+    assert ran.stdout.startswith(f"whole: {len(EVERY_KIND)} records, 1 to {len(EVERY_KIND)}, 2024-11-15 19:46:41")
+
+
+def test_verify_lists_what_is_wrong(home: Path) -> None:
+    write(home / "journal", [ServerStopped(reason="x")], first=30)
+    with (home / "journal" / f"{30:020}.jsonl").open("ab") as file:
+        file.write(b"#\n{")
+    ran = run("verify", "--home", home)
+    assert ran.exit_code == 1
+    damaged, hole, unfinished, verdict = ran.stdout.splitlines()
+    assert damaged.startswith("damaged: 00000000000000000030.jsonl, line 2 ")
+    assert hole.startswith("hole: records 22 to 29 missing")
+    assert unfinished.startswith("unfinished: ")
+    assert verdict.startswith("not whole: ")
+    report = json.loads(run("verify", "--home", home, "--json").stdout)
+    assert (report["holes"][0]["first"], report["holes"][0]["last"], report["damage"][0]["line"]) == (22, 29, 2)
+
+
+def test_export_a_stretch_of_time(home: Path) -> None:
+    ran = run("export", "--home", home, "--from", "2024-11-15T19:46:45Z", "--to", START_MS + 7_000)
+    assert ran.exit_code == 0
+    assert [json.loads(line)["seq"] for line in ran.stdout.splitlines()] == [5, 6, 7]
+
+
+def test_export_to_a_file_is_the_journal_itself(home: Path, tmp_path: Path) -> None:
+    out = tmp_path / "all.jsonl"
+    assert run("export", "--home", home, "--out", out).exit_code == 0
+    lines = [ENCODER.line(event, seq=n, at_ms=START_MS + n * 1000) for n, event in enumerate(EVERY_KIND, 1)]
+    assert out.read_bytes() == b"".join(lines)
+
+
+def test_export_of_a_damaged_journal_says_so(home: Path) -> None:
+    write(home / "journal", [ServerStopped(reason="x")], first=30)
+    ran = run("export", "--home", home)
+    assert ran.exit_code == 1
+    assert len(ran.stdout.splitlines()) == len(EVERY_KIND) + 1
+    assert ran.stderr.startswith("routebook: records 22 to 29 missing")
+
+
+def test_stats(home: Path) -> None:
+    ran = run("stats", "--home", home)
+    assert ran.exit_code == 0
+    (row,) = [line for line in ran.stdout.splitlines() if "lookup_minute" in line]
+    assert row.replace("│", " ").split()[1] == "2"
+    counts = json.loads(run("stats", "--home", home, "--json").stdout)["kinds"]
+    assert sum(count["records"] for count in counts.values()) == len(EVERY_KIND)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["tail", "--dir", "/nowhere"], "/nowhere: no such folder"),
+        (["verify", "--home", "/a", "--dir", "/b"], "--home and --dir: give one of them"),
+        (["tail", "--home", "HOME", "--kind", "moon"], "--kind moon: there are broker_changed, "),
+        (["export", "--home", "HOME", "--from", "noon"], "--from noon: not a time"),
+        (["export", "--home", "HOME", "--format", "xml"], "--format xml: there is jsonl only"),
+        (["export", "--home", "HOME", "--out", "/nowhere/x"], "--out /nowhere/x: No such file or directory"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(home: Path, args: list[str], message: str) -> None:
+    ran = run(*[home if arg == "HOME" else arg for arg in args])
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"routebook: {message}")
+    assert ran.stderr.count("\n") == 1
+
+
+def test_the_home_may_come_from_the_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUTEBOOK_HOME", str(home))
+    assert run("verify").exit_code == 0
