@@ -23,6 +23,7 @@ RoutebookError
 │   ├── JournalForeign   a journal of another NameServer
 │   ├── JournalVersion   a line of a format that this release does not read
 │   └── JournalDegraded  a record that was to be on disk is not: full, failing, read-only
+├── SnapshotError        a snapshot that cannot be used
 └── StartError           the server does not start: what is wrong, where, what to do
     ├── SettingsError    a settings file, variable or option
     ├── HomeError        the home folder: unreadable, locked, foreign
@@ -159,6 +160,10 @@ class JournalVersion(JournalError):
 
 class JournalDegraded(JournalError):
     """A record is not on disk because the disk does not take it; the message says why."""
+
+
+class SnapshotError(RoutebookError):
+    """A snapshot that cannot be used; the message says why."""
 
 
 class StartError(RoutebookError):

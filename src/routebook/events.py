@@ -35,10 +35,16 @@ class _Asked(_Event, frozen=True, kw_only=True):
 
 
 class ServerStarted(_Event, frozen=True, kw_only=True, tag_field="kind", tag="server_started"):
-    """This process began to serve."""
+    """This process began to serve.
+
+    `recovered` brokers are served as before until they return or expire. `cold` if the tables began empty though
+    there may have been brokers before: of these nothing more is known.
+    """
 
     version: str
     listen: str
+    recovered: int = 0
+    cold: bool = False
 
 
 class ServerStopped(_Event, frozen=True, kw_only=True, tag_field="kind", tag="server_stopped"):
@@ -76,6 +82,18 @@ class BrokerChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="br
     zone: str | None = None
     data_version: DataVersion | None = None
     filter_servers: tuple[str, ...] = ()
+
+
+class BrokerReturned(_Event, frozen=True, kw_only=True, tag_field="kind", tag="broker_returned"):
+    """A member that was known from before a restart, or kept while it was silent, registered again.
+
+    It was up all the time, as far as routes show. If anything about it is new, other events tell that.
+    """
+
+    cluster: str
+    broker: str
+    broker_id: int
+    addr: str
 
 
 class BrokerDown(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="broker_down"):
@@ -271,6 +289,7 @@ class JournalHole(_Event, frozen=True, kw_only=True, tag_field="kind", tag="jour
 RouteEvent: TypeAlias = (
     BrokerUp
     | BrokerChanged
+    | BrokerReturned
     | BrokerDown
     | TopicsChanged
     | MappingsChanged

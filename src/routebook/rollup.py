@@ -7,7 +7,7 @@ two is cut into 16, so that a bucket is never wider than 1/16 of its values:
 """
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from routebook.events import HeartbeatMinute, LookupMinute
 from routebook.model import BrokerKey
@@ -55,13 +55,13 @@ def merged(one: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:
 
 
 class _Beats:
-    """One broker's signs of life within the running minute, and when the last one came."""
+    """One broker's signs of life within the running minute, and when the last one came; None: it has left since."""
 
     __slots__ = ("broker", "count", "gaps_ms", "last_ms", "max_gap_ms")
 
     def __init__(self, broker: str, now_ms: int) -> None:
         self.broker = broker
-        self.last_ms = now_ms
+        self.last_ms: int | None = now_ms
         self.clear(count=1)
 
     def clear(self, *, count: int = 0) -> None:
@@ -84,26 +84,30 @@ class HeartbeatRollup:
         if beats is None:
             self._beats[key] = _Beats(broker, now_ms)
             return
-        gap = max(0, now_ms - beats.last_ms)
-        bucket = bucket_of(gap)
-        beats.gaps_ms[bucket] = beats.gaps_ms.get(bucket, 0) + 1
-        beats.max_gap_ms = max(beats.max_gap_ms, gap)
+        if beats.last_ms is not None:
+            gap = max(0, now_ms - beats.last_ms)
+            bucket = bucket_of(gap)
+            beats.gaps_ms[bucket] = beats.gaps_ms.get(bucket, 0) + 1
+            beats.max_gap_ms = max(beats.max_gap_ms, gap)
         beats.count += 1
         beats.last_ms = now_ms
         beats.broker = broker
 
-    def forget(self, key: BrokerKey) -> HeartbeatMinute | None:
-        """The broker is gone: the time until it comes back is an outage, not a gap. Gives what it had this minute."""
-        beats = self._beats.pop(key, None)
-        return _heartbeat_row(key, beats, beats.last_ms // 60_000 * 60_000) if beats and beats.count else None
+    def left(self, key: BrokerKey) -> None:
+        """The broker is gone: the time until it comes back is an outage, not a gap."""
+        beats = self._beats.get(key)
+        if beats is not None:
+            beats.last_ms = None
 
     def take(self, minute_ms: int) -> list[HeartbeatMinute]:
         """A row for each broker that was heard of in the minute that began at `minute_ms`."""
         rows = []
-        for key, beats in self._beats.items():
+        for key, beats in list(self._beats.items()):
             if beats.count:
                 rows.append(_heartbeat_row(key, beats, minute_ms))
                 beats.clear()
+            if beats.last_ms is None:
+                del self._beats[key]
         return rows
 
 
@@ -128,37 +132,37 @@ class LookupKey(NamedTuple):
     version: int
 
 
+LookupRow: TypeAlias = list[int]
+"""How many look-ups, how many of them found nothing, and how many bytes the others were answered with."""
+
+
 class LookupRollup:
     """Counts look-ups per key, for `max_keys` distinct keys a minute; what comes beyond is summed as others."""
 
-    __slots__ = ("_max_keys", "_others", "_rows")
+    __slots__ = ("_max_keys", "_rows", "others")
 
     def __init__(self, *, max_keys: int) -> None:
         self._max_keys = max_keys
-        self._rows: dict[LookupKey, list[int]] = {}
-        self._others = [0, 0, 0]
+        self._rows: dict[LookupKey, LookupRow] = {}
+        self.others: LookupRow = [0, 0, 0]
 
-    def count(self, key: LookupKey, *, missed: bool, size: int) -> None:
-        """A route was asked for, and answered with `size` bytes or not found."""
+    def row(self, key: LookupKey) -> LookupRow | None:
+        """Where to count the look-ups of a key until the next `take`; None if the minute has its fill of keys."""
         row = self._rows.get(key)
-        if row is None:
-            if len(self._rows) < self._max_keys:
-                row = self._rows[key] = [0, 0, 0]
-            else:
-                row = self._others
-        row[0] += 1
-        row[1] += missed
-        row[2] += size
+        if row is None and len(self._rows) < self._max_keys:
+            row = self._rows[key] = [0, 0, 0]
+        return row
 
     def take(self, minute_ms: int) -> list[LookupMinute]:
         """The rows of the minute that began at `minute_ms`, the others last; and begin the next."""
         rows = [
             LookupMinute(minute_ms=minute_ms, **key._asdict(), count=count, misses=misses, bytes=size)
             for key, (count, misses, size) in self._rows.items()
+            if count
         ]
-        count, misses, size = self._others
+        count, misses, size = self.others
         if count:
             rows.append(LookupMinute(minute_ms=minute_ms, count=count, misses=misses, bytes=size, others=True))
         self._rows = {}
-        self._others = [0, 0, 0]
+        self.others = [0, 0, 0]
         return rows

@@ -1,9 +1,6 @@
 """Routebook beside the Java NameServer 5.5.0: the same thousands of random operations, the same answers."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from itertools import count
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -13,49 +10,14 @@ from tests.support.differential.examples import EXAMPLES
 from tests.support.differential.generate import Generator
 from tests.support.differential.known import KNOWN
 from tests.support.differential.run import Difference, Runner
+from tests.support.differential.servers import java, routebook
 from tests.support.differential.shrink import shrink
 from tests.support.differential.steps import Step
 from tests.support.documented import documented_anchors
-from tests.support.java import java_nameserver
-from tests.support.process import serving
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 SHRINK_BUDGET_S: Final = 120.0
-
-
-@contextmanager
-def java(folder: Path, name: str = "java") -> Iterator[Endpoint]:
-    """A Java NameServer that can be started afresh."""
-    homes = (folder / f"{name}-{number}" for number in count())
-    with _restartable(name, lambda: java_nameserver(next(homes))) as endpoint:
-        yield endpoint
-
-
-@contextmanager
-def routebook(folder: Path) -> Iterator[Endpoint]:
-    """A Routebook that can be started afresh."""
-    homes = (folder / f"routebook-{number}" for number in count())
-    with _restartable("routebook", lambda: _routebook(next(homes))) as endpoint:
-        yield endpoint
-
-
-@contextmanager
-def _routebook(home: Path) -> Iterator[tuple[str, int]]:
-    with serving(home) as process:
-        yield process.address
-
-
-@contextmanager
-def _restartable(name: str, start: Callable[[], AbstractContextManager[tuple[str, int]]]) -> Iterator[Endpoint]:
-    with ExitStack() as running:
-
-        def restart() -> tuple[str, int]:
-            running.close()
-            return running.enter_context(start())
-
-        with closing(Endpoint(name, restart)) as endpoint:
-            yield endpoint
 
 
 def explain(steps: list[Step], difference: Difference, *, runner: Runner) -> str:
@@ -81,10 +43,45 @@ def compare(runner: Runner, *, seed: int, operations: int) -> None:
         pytest.fail(f"{found}; the shortest list of steps that shows one:\n{told}", pytrace=False)
 
 
-def test_java_agrees_with_java(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    with java(tmp_path_factory.mktemp("java")) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="module")
+def another_java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    with java(tmp_path_factory.mktemp("another"), "java too") as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="module")
+def subject(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    with routebook(tmp_path_factory.mktemp("routebook")) as endpoint:
+        yield endpoint
+
+
+def test_java_agrees_with_java(reference: Endpoint, another_java: Endpoint) -> None:
     """The harness itself: two Java servers show no difference."""
-    with java(tmp_path) as reference, java(tmp_path, "java too") as subject:
-        compare(Runner(reference, subject), seed=1, operations=300)
+    compare(Runner(reference, another_java), seed=1, operations=300)
+
+
+def test_a_planted_difference_is_found_and_told_in_one_step(
+    reference: Endpoint, another_java: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The harness itself: a server that stores another value than it was given is caught when the value is read."""
+    honest = another_java.exchange
+    monkeypatch.setattr(
+        another_java, "exchange", lambda conn, data, expect: honest(conn, _altered(data), expect=expect)
+    )
+    with pytest.raises(
+        pytest.fail.Exception, match=r"--differential-seed=2 .*\n +1\. \[q\d\] (binary )?100 .*\n(then|  java: )"
+    ):
+        compare(Runner(reference, another_java), seed=2, operations=300)
+
+
+def _altered(data: bytes) -> bytes:
+    return data.replace(b":4", b":5") if b"namespace" in data else data
 
 
 def test_known_differences_are_documented() -> None:
@@ -92,23 +89,21 @@ def test_known_differences_are_documented() -> None:
     assert [known.name for known in KNOWN] == list(EXAMPLES)
 
 
-def test_known_differences_are_still_there_and_covered_by_their_rules(tmp_path: Path) -> None:
+def test_known_differences_are_still_there_and_covered_by_their_rules(reference: Endpoint, subject: Endpoint) -> None:
     """A rule that nothing needs any more would hide a difference one day."""
     unneeded, uncovered = [], []
-    with java(tmp_path) as reference, routebook(tmp_path) as subject:
-        runner = Runner(reference, subject)
-        for rule in KNOWN:
-            runner.known = [known for known in KNOWN if known is not rule]
-            if runner.run(EXAMPLES[rule.name]) is None:
-                unneeded.append(rule.name)
-            runner.known = KNOWN
-            if (difference := runner.run(EXAMPLES[rule.name])) is not None:
-                uncovered.append(explain(list(EXAMPLES[rule.name]), difference, runner=runner))
+    runner = Runner(reference, subject)
+    for rule in KNOWN:
+        runner.known = [known for known in KNOWN if known is not rule]
+        if runner.run(EXAMPLES[rule.name]) is None:
+            unneeded.append(rule.name)
+        runner.known = KNOWN
+        if (difference := runner.run(EXAMPLES[rule.name])) is not None:
+            uncovered.append(explain(list(EXAMPLES[rule.name]), difference, runner=runner))
     assert unneeded == []
     assert "\n".join(uncovered) == ""
 
 
-def test_routebook_agrees_with_java(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    seed = pytestconfig.getoption("--differential-seed")
-    with java(tmp_path) as reference, routebook(tmp_path) as subject:
-        compare(Runner(reference, subject), seed=seed, operations=pytestconfig.getoption("--differential-ops"))
+def test_routebook_agrees_with_java(reference: Endpoint, subject: Endpoint, pytestconfig: pytest.Config) -> None:
+    seed, operations = (pytestconfig.getoption(f"--differential-{name}") for name in ("seed", "ops"))
+    compare(Runner(reference, subject), seed=seed, operations=operations)

@@ -18,10 +18,8 @@ from tests.support.faulty_files import Crash, FaultyFiles
 
 OPTIONS = JournalOptions(segment_bytes=700, batch_bytes=400, queue_records=12)
 
-APPEND, COMMIT, DURABLE, UPKEEP, BREAK, HEAL = range(6)
-STEPS = st.lists(
-    st.sampled_from([APPEND] * 8 + [COMMIT] * 3 + [DURABLE] * 2 + [UPKEEP, BREAK, HEAL, HEAL]), max_size=60
-)
+APPEND, BURST, COMMIT, DURABLE, UPKEEP, BREAK, HEAL, DIE = range(8)
+STEPS = st.lists(st.sampled_from([APPEND, BURST, COMMIT, DURABLE, UPKEEP, BREAK, HEAL, DIE]), max_size=40)
 BOOTS = st.lists(st.tuples(STEPS, st.integers(0, 60) | st.none()), min_size=1, max_size=6)
 
 
@@ -47,21 +45,25 @@ class Boot:
         self.mine: set[int] = set()
 
     def step(self, step: int) -> None:
-        match step:
-            case 0:
+        if step == APPEND:
+            self.append()
+        elif step == BURST:
+            for _ in range(9):
                 self.append()
-            case 1:
-                self.writer.commit()
-            case 2:
-                seq = self.append()
-                self.waiting.append((seq, self.writer.durable(seq)))
-                self.writer.commit()
-            case 3:
-                self.writer.upkeep.round()
-            case 4:
-                self.files.error = errno.ENOSPC
-            case _:
-                self.files.error = None
+        elif step == COMMIT:
+            self.writer.commit()
+        elif step == DURABLE:
+            seq = self.append()
+            self.waiting.append((seq, self.writer.durable(seq)))
+            self.writer.commit()
+        elif step == UPKEEP:
+            self.writer.upkeep.round()
+        elif step == BREAK:
+            self.files.error = errno.ENOSPC
+        elif step == HEAL:
+            self.files.error = None
+        else:
+            raise Crash
         self.look()
 
     def append(self) -> int:
@@ -86,7 +88,7 @@ class Boot:
         self.waiting = [waiting for waiting in self.waiting if not waiting[1].done()]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(boots=BOOTS, seed=st.integers(0, 2**32))
 def test_crashes_lose_nothing_that_was_durable(boots: list[tuple[list[int], int | None]], seed: int) -> None:
     files = FaultyFiles(rng=random.Random(seed))

@@ -5,6 +5,7 @@ from typing import Final
 from routebook.events import (
     BrokerChanged,
     BrokerDown,
+    BrokerReturned,
     BrokerUp,
     DownReason,
     Event,
@@ -21,6 +22,7 @@ from routebook.events import (
     PreservationEntered,
     PreservationLeft,
     QueueChange,
+    Queues,
     RequestDenied,
     ServerStarted,
     ServerStopped,
@@ -34,18 +36,18 @@ from routebook.journal.log import SegmentLog
 from routebook.journal.options import JournalOptions
 from routebook.journal.record import RecordEncoder
 from routebook.journal.rolling import roll_segment
-from routebook.model import DataVersion, QueueData, TopicQueueMappingInfo
+from routebook.model import DataVersion, TopicQueueMappingInfo
 from tests.support.faulty_files import FaultyFiles
 
 _VERSION: Final = DataVersion(counter=3, state_version=0, timestamp=1_731_700_000_000)
-_QUEUES: Final = QueueData(broker_name="a", perm=6, read_queue_nums=8, topic_sys_flag=0, write_queue_nums=8)
-_FEWER: Final = QueueData(broker_name="a", perm=4, read_queue_nums=8, topic_sys_flag=0, write_queue_nums=4)
+_QUEUES: Final = Queues(perm=6, read=8, write=8, flag=0)
+_FEWER: Final = Queues(perm=4, read=8, write=4, flag=0)
 _MAPPING: Final = TopicQueueMappingInfo(
     bname="a", curr_id_map={0: 1}, dirty=False, epoch=1, scope="__global__", topic="T", total_queues=1
 )
 
 EVERY_KIND: Final[tuple[Event, ...]] = (
-    ServerStarted(version="0.1", listen="127.0.0.1:9876"),
+    ServerStarted(version="0.1", listen="127.0.0.1:9876", recovered=1),
     BrokerUp(
         cluster="C",
         broker="a",
@@ -67,6 +69,7 @@ EVERY_KIND: Final[tuple[Event, ...]] = (
         timeout_ms=120_000,
         acting_master=True,
     ),
+    BrokerReturned(cluster="C", broker="a", broker_id=0, addr="10.0.0.1:10911"),
     TopicsChanged(
         broker="a",
         cause=TopicCause.REGISTRATION,

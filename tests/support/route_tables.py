@@ -5,6 +5,7 @@ from typing import Any
 
 from routebook.codes import PERM_READ, PERM_WRITE
 from routebook.effects import Change
+from routebook.events import Queues
 from routebook.model import (
     BrokerKey,
     DataVersion,
@@ -41,6 +42,11 @@ def config(topic: str, *, perm: int = READ_WRITE, read: int = 8, write: int = 8,
 
 def queue(broker: str, *, perm: int = READ_WRITE, read: int = 8, write: int = 8, flag: int = 0) -> QueueData:
     return QueueData(broker_name=broker, perm=perm, read_queue_nums=read, write_queue_nums=write, topic_sys_flag=flag)
+
+
+def queues(*, perm: int = READ_WRITE, read: int = 8, write: int = 8, flag: int = 0) -> Queues:
+    """The same as an event tells it."""
+    return Queues(perm, read, write, flag)
 
 
 def mapping(topic: str, broker: str | None, *, epoch: int = 1) -> TopicQueueMappingInfo:

@@ -82,13 +82,23 @@ def test_heartbeats_of_a_minute() -> None:
 def test_an_outage_is_no_gap() -> None:
     beats = HeartbeatRollup()
     beats.beat(KEY, "a", 61_000)
-    last = beats.forget(KEY)
-    assert last is not None
-    assert (last.minute_ms, last.count) == (60_000, 1)
-    assert beats.forget(KEY) is None
+    beats.left(KEY)
+    beats.beat(KEY, "a", 119_000)
+    beats.left(KEY)
+    (row,) = beats.take(60_000)
+    assert (row.minute_ms, row.count, row.gaps_ms) == (60_000, 2, {})
     beats.beat(KEY, "a", 9_000_000)
     (row,) = beats.take(0)
     assert (row.count, row.gaps_ms) == (1, {})
+
+
+def test_those_who_left_are_forgotten() -> None:
+    beats = HeartbeatRollup()
+    beats.left(KEY)
+    beats.beat(KEY, "a", 61_000)
+    beats.left(KEY)
+    assert len(beats.take(60_000)) == 1
+    assert beats._beats == {}
 
 
 def test_a_clock_that_goes_back_is_a_gap_of_nothing() -> None:
@@ -99,14 +109,17 @@ def test_a_clock_that_goes_back_is_a_gap_of_nothing() -> None:
     assert row.gaps_ms == {0: 1}
 
 
-def key(topic: str) -> LookupKey:
-    return LookupKey(topic, "10.0.0.9", "JAVA", 513)
+def count(lookups: LookupRollup, topic: str, *, missed: bool, size: int) -> None:
+    row = lookups.row(LookupKey(topic, "10.0.0.9", "JAVA", 513)) or lookups.others
+    row[0] += 1
+    row[1] += missed
+    row[2] += size
 
 
 def test_lookups_of_a_minute_with_others_beyond_the_bound() -> None:
     lookups = LookupRollup(max_keys=2)
     for topic, missed, size in [("T", False, 100), ("U", True, 0), ("T", False, 50), ("V", False, 7), ("W", True, 0)]:
-        lookups.count(key(topic), missed=missed, size=size)
+        count(lookups, topic, missed=missed, size=size)
     known = {"client": "10.0.0.9", "language": "JAVA", "version": 513, "minute_ms": 60_000}
     assert lookups.take(60_000) == [
         LookupMinute(topic="T", count=2, bytes=150, **known),  # type: ignore[arg-type]  # a dict of mixed values
@@ -114,5 +127,5 @@ def test_lookups_of_a_minute_with_others_beyond_the_bound() -> None:
         LookupMinute(minute_ms=60_000, count=2, misses=1, bytes=7, others=True),
     ]
     assert lookups.take(120_000) == []
-    lookups.count(key("V"), missed=False, size=1)
+    count(lookups, "V", missed=False, size=1)
     assert [row.topic for row in lookups.take(180_000)] == ["V"], "each minute has room anew"

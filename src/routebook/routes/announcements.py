@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from routebook.codes import PERM_WRITE
-from routebook.events import MappingsChanged, Queues, RouteEvent, TopicCause
+from routebook.events import MappingsChanged, RouteEvent, TopicCause
 from routebook.model import Registration, TopicConfig, TopicQueueMappingInfo
 from routebook.routes.differences import QueueDifferences
 from routebook.routes.state import Tables
@@ -27,7 +27,7 @@ def announce(
         dropped = _drop_mappings(tables, broker, others)
     keep = ~PERM_WRITE if read_only else -1
     for config in _wanted(tables, broker, topics, everything=everything):
-        shape = Queues(config.perm & keep, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
+        shape = (config.perm & keep, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
         differences.put(config.topic_name, shape)
     mapped = _put_mappings(tables, registration, returning=differences.added, everything=everything)
     return [*differences.events(TopicCause.REGISTRATION), *dropped, *mapped]

@@ -1,23 +1,24 @@
 """What happened to the queues of one broker during one change, gathered for one event."""
 
 from routebook.events import QueueChange, Queues, TopicCause, TopicsChanged
-from routebook.routes.state import Tables, shape_of
+from routebook.routes.state import Shape, Tables, shape_of
 
 
 class QueueDifferences:
     """Changes the tables and remembers. A topic is to be put or dropped once, or it would be stamped for nothing."""
 
-    __slots__ = ("_broker", "_queue", "_tables", "added", "changed", "removed")
+    __slots__ = ("_broker", "_queue", "_tables", "_told", "added", "changed", "removed")
 
     def __init__(self, tables: Tables, broker: str) -> None:
         self._tables = tables
         self._broker = broker
         self._queue = tables.group_table[broker].queue
+        self._told: dict[Shape, Queues] = {}
         self.added: dict[str, Queues] = {}
         self.changed: dict[str, QueueChange] = {}
         self.removed: list[str] = []
 
-    def put(self, topic: str, shape: Queues) -> None:
+    def put(self, topic: str, shape: Shape) -> None:
         """Set the topic's queues on this broker, unless they are so already."""
         queue = self._queue(shape)
         entry = self._tables.topic_table.get(topic)
@@ -26,9 +27,9 @@ class QueueDifferences:
             return
         self._tables.put_queue(topic, queue)
         if before is None:
-            self.added[topic] = shape
+            self.added[topic] = self._told.get(shape) or self._told.setdefault(shape, Queues(*shape))
         else:
-            self.changed[topic] = QueueChange(shape_of(before), shape)
+            self.changed[topic] = QueueChange(shape_of(before), Queues(*shape))
 
     def drop(self, topic: str) -> None:
         """Remove the topic's queues on this broker."""

@@ -1,5 +1,8 @@
 """Who is alive, how new what we know of it is, and the cheap way to stay alive: the same registration again."""
 
+from collections.abc import Collection
+from typing import NamedTuple
+
 from routebook.model import BrokerKey, DataVersion, RegisterResult
 from routebook.routes.state import Tables
 
@@ -44,5 +47,31 @@ def data_version(tables: Tables, key: BrokerKey) -> DataVersion | None:
 
 def is_changed(tables: Tables, key: BrokerKey, version: DataVersion | None) -> bool:
     """Whether a broker with this version has something new to say. Java: isBrokerTopicConfigChanged."""
-    stored = data_version(tables, key)
-    return stored is None or stored != version
+    lease = tables.lease_table.get(key)
+    return lease is None or lease.doubtful or lease.data_version is None or lease.data_version != version
+
+
+def is_awaited(tables: Tables, key: BrokerKey) -> bool:
+    """Whether the broker is served though no connection of it has registered: it should, version or not."""
+    lease = tables.lease_table.get(key)
+    return lease is not None and any(seat.connection is None for seat in lease.seats.values())
+
+
+class Silence(NamedTuple):
+    """Who of those that registered has not been heard of. Those that are still awaited do not count."""
+
+    known: int
+    overdue: dict[BrokerKey, None]  # silent for their whole timeout, or for all of it but the last stretch
+
+
+def silence(tables: Tables, now_ms: int, *, stretch_ms: int, also: Collection[BrokerKey] = ()) -> Silence:
+    """Who runs out within `stretch_ms`, if nothing is heard of it; of a short timeout, half of it. `also` counts."""
+    known, overdue = 0, {}
+    for key, lease in tables.lease_table.items():
+        if key not in also and any(seat.connection is None for seat in lease.seats.values()):
+            continue
+        known += 1
+        due_ms = max(lease.timeout_ms - stretch_ms, lease.timeout_ms // 2)
+        if lease.last_update_ms + due_ms < now_ms:
+            overdue[key] = None
+    return Silence(known, overdue)

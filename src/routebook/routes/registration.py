@@ -6,7 +6,7 @@ from routebook.events import DownReason, RouteEvent
 from routebook.model import BrokerKey, DataVersion, RegisterResult, Registration, RoutePolicy
 from routebook.routes.acting_master import arrival_notice
 from routebook.routes.announcements import announce
-from routebook.routes.leases import is_changed
+from routebook.routes.leases import is_awaited, is_changed
 from routebook.routes.removal import Leaver, remove
 from routebook.routes.seating import make_room, take_seat
 from routebook.routes.state import BrokerGroup, Renewal, Tables
@@ -36,6 +36,7 @@ def register(
     least_before = MASTER_ID if group is None else group.least_id
     is_first = holder is None
     is_new_version = is_changed(tables, registration.key, body.data_version)
+    is_return = holder == registration.key and is_awaited(tables, registration.key)
 
     events: list[RouteEvent] = [*make_room(tables, registration)]
     events += take_seat(tables, registration, connection=connection, now_ms=now_ms)
@@ -47,8 +48,13 @@ def register(
             registration,
             everything=is_first or is_new_version,
             read_only=is_prime_slave and group.enable_acting_master,
-            drop_others=policy.delete_topic_with_broker_registration and not body.mappings,
+            drop_others=not body.mappings
+            and (
+                policy.delete_topic_with_broker_registration
+                or (is_return and is_new_version and _names_all(tables, registration))
+            ),
         )
+    tables.lease_table[registration.key].doubtful = False
     notices = []
     if broker_id < least_before and policy.notify_min_broker_id_changed:
         # Java: whether or not the group has acting masters, unlike when the least id leaves (B17)
@@ -64,6 +70,20 @@ def _is_outranked(tables: Tables, registration: Registration, holder: BrokerKey)
     if holder.addr == registration.addr or holder.cluster != registration.cluster:
         return False
     return _epoch(tables.lease_table[holder].data_version) > _epoch(registration.body.data_version)
+
+
+def _names_all(tables: Tables, registration: Registration) -> bool:
+    """Whether a broker that returns with a new version names all topics that it has: others were deleted meanwhile.
+
+    Java remembers none over a restart. A broker may also send what is new alone, or all of it in parts; but it has a
+    topic of its own name, and seldom has lost more of them than it names.
+    """
+    named = {config.topic_name for config in registration.body.topics or ()}
+    broker = registration.broker
+    if broker not in named:
+        return False
+    left_out = sum(1 for topic, entry in tables.topic_table.items() if broker in entry.queues and topic not in named)
+    return left_out <= len(named)
 
 
 def _epoch(version: DataVersion | None) -> int:

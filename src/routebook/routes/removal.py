@@ -1,13 +1,13 @@
 """Brokers go: they say so, an operator does, their connection closes, or they fall silent."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from routebook.effects import Change, CloseConnection, RouteEffect
 from routebook.events import BrokerDown, DownReason, MappingsChanged, RouteEvent, TopicCause, TopicsChanged
 from routebook.model import BrokerKey, RoutePolicy
 from routebook.routes.acting_master import departure_notice, is_masterless, make_read_only
-from routebook.routes.state import Tables
+from routebook.routes.state import Seat, Tables
 
 
 class Leaver(NamedTuple):
@@ -27,7 +27,7 @@ def unregister(
         # Java: drops the lease of whoever is at this address, or a member of another cluster; nobody was meant here
         return Change()
     reason = DownReason.UNREGISTERED
-    if lease.seats[broker].connection != connection:
+    if lease.seats[broker].connection not in (connection, None):
         if (key, broker) in tables.registered_over.get(connection, ()):
             # Java: J#11043, the late farewell of an old connection removes what a newer one has registered since
             return Change()
@@ -35,22 +35,29 @@ def unregister(
     return tables.settle(*remove(tables, [Leaver(key, broker, broker_id)], reason=reason, policy=policy))
 
 
-def connection_lost(tables: Tables, connection: int, *, reason: DownReason, policy: RoutePolicy) -> Change:
+def connection_lost(
+    tables: Tables, connection: int, *, reason: DownReason, policy: RoutePolicy, spare: Container[BrokerKey] = ()
+) -> Change:
     """All brokers of a connection go with it, but for those that registered over a newer one since.
 
-    Java: only one of them goes (B6), the others when their lease expires.
+    Java: only one of them goes (B6), the others when their lease expires. Those in `spare` stay, without a connection.
     """
     leavers = []
     for key, broker in tables.registered_over.pop(connection, ()):
         lease = tables.lease_table.get(key)
         seat = None if lease is None else lease.seats.get(broker)
-        if seat is not None and seat.connection == connection:
+        if lease is None or seat is None or seat.connection != connection:
+            continue
+        if key in spare:
+            lease.seats[broker] = Seat(seat.broker_id, None)
+            lease.renewal = None
+        else:
             leavers.append(Leaver(key, broker, seat.broker_id))
     return tables.settle(*remove(tables, leavers, reason=reason, policy=policy))
 
 
-def expire(tables: Tables, now_ms: int, *, policy: RoutePolicy) -> Change:
-    """Brokers that were silent for longer than their timeout go. Java: scanNotActiveBroker.
+def expire(tables: Tables, now_ms: int, *, policy: RoutePolicy, spare: Container[BrokerKey] = ()) -> Change:
+    """Brokers that were silent for longer than their timeout go, but for those in `spare`. Java: scanNotActiveBroker.
 
     Their connections are closed, but for those that still carry a living broker (Java closes these, too).
     """
@@ -58,7 +65,7 @@ def expire(tables: Tables, now_ms: int, *, policy: RoutePolicy) -> Change:
     silent: dict[int, None] = {}
     alive: set[int | None] = set()
     for key, lease in tables.lease_table.items():
-        if lease.last_update_ms + lease.timeout_ms < now_ms:
+        if lease.last_update_ms + lease.timeout_ms < now_ms and key not in spare:
             leavers += [Leaver(key, broker, seat.broker_id) for broker, seat in lease.seats.items()]
             silent.update((seat.connection, None) for seat in lease.seats.values() if seat.connection is not None)
         else:

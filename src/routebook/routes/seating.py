@@ -1,7 +1,7 @@
 """A registering broker takes its seat: in its group under its id, in its cluster, on its lease."""
 
 from routebook.codes import DEFAULT_HEARTBEAT_TIMEOUT_MS
-from routebook.events import BrokerChanged, BrokerDown, BrokerUp, DownReason
+from routebook.events import BrokerChanged, BrokerDown, BrokerReturned, BrokerUp, DownReason
 from routebook.model import Registration
 from routebook.routes.removal import take_out
 from routebook.routes.state import Lease, Tables
@@ -27,7 +27,7 @@ def make_room(tables: Tables, registration: Registration) -> list[BrokerDown]:
 
 def take_seat(
     tables: Tables, registration: Registration, *, connection: int, now_ms: int
-) -> list[BrokerUp | BrokerChanged]:
+) -> list[BrokerUp | BrokerChanged | BrokerReturned]:
     """Seat the broker, refresh its lease, set the group's flags; say what is new, if anything is."""
     key, broker, body = registration.key, registration.broker, registration.body
     lease = tables.lease_table.get(key)
@@ -49,9 +49,12 @@ def take_seat(
     lease.last_update_ms = now_ms
     if before is None:
         return [up]
+    events: list[BrokerUp | BrokerChanged | BrokerReturned] = []
+    if before.connection is None:
+        events.append(BrokerReturned(cluster=key.cluster, broker=broker, broker_id=up.broker_id, addr=key.addr))
     if is_changed or before.broker_id != up.broker_id:
-        return [changed(up, before_id=before.broker_id)]
-    return []
+        events.append(changed(up, before_id=before.broker_id))
+    return events
 
 
 def write_down(tables: Tables, lease: Lease, state: BrokerUp | BrokerChanged) -> bool:

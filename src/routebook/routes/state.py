@@ -11,11 +11,13 @@ lease is empty; a cluster lists exactly the groups that have a member in it; que
 """
 
 from collections.abc import Collection, Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from routebook.effects import Change, RouteEffect
 from routebook.events import Queues, RouteEvent
 from routebook.model import BrokerKey, DataVersion, QueueData, RegisterResult, TopicQueueMappingInfo
+
+Shape: TypeAlias = tuple[int, int, int, int]  # what Queues names
 
 _MAX_SHAPES: Final = 4096  # per group; beyond it sharing starts anew, so that odd brokers cannot hoard memory
 
@@ -46,7 +48,7 @@ class BrokerGroup:
         self.enable_acting_master = False
         self.zone: str | None = None
         self.members: dict[int, BrokerKey] = {}  # ascending by id
-        self.shapes: dict[Queues, QueueData] = {}
+        self.shapes: dict[Shape, QueueData] = {}
         self.revision = 0
         self.touched = 0
 
@@ -63,7 +65,7 @@ class BrokerGroup:
         """Who of the group lives at this address, whichever its cluster."""
         return next((key for key in self.members.values() if key.addr == addr), None)
 
-    def queue(self, shape: Queues) -> QueueData:
+    def queue(self, shape: Shape) -> QueueData:
         """The one instance for this shape: thousands of topics share a handful of them."""
         queue = self.shapes.get(shape)
         if queue is None:
@@ -78,7 +80,10 @@ class BrokerGroup:
 
 
 class Seat(NamedTuple):
-    """One member of a group on a lease, and the connection that registered it (None: known from a replay only)."""
+    """One member of a group on a lease, and the connection that registered it.
+
+    None: it is known from before a restart, or its connection went while routes were preserved. It is to return.
+    """
 
     broker_id: int
     connection: int | None
@@ -99,10 +104,20 @@ class Lease:
     Mostly one seat. Java keys by cluster and address alone, so two names that register from one address share a lease.
     """
 
-    __slots__ = ("data_version", "filter_servers", "ha_addr", "last_update_ms", "renewal", "seats", "timeout_ms")
+    __slots__ = (
+        "data_version",
+        "doubtful",
+        "filter_servers",
+        "ha_addr",
+        "last_update_ms",
+        "renewal",
+        "seats",
+        "timeout_ms",
+    )
 
     def __init__(self) -> None:
         self.seats: dict[str, Seat] = {}
+        self.doubtful = False  # recovered from a journal with a hole: what it announces next counts, new version or not
         self.last_update_ms = 0
         self.timeout_ms = 0
         self.data_version: DataVersion | None = None

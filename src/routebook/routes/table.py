@@ -1,6 +1,6 @@
 """The route table: who serves which topic. Here is its table of contents; each operation has a file of its own."""
 
-from routebook.routes import leases, permissions, registration, removal, replay, topics, views
+from routebook.routes import image, leases, permissions, recovery, registration, removal, replay, topics, views
 from routebook.routes.state import Tables
 
 
@@ -21,6 +21,8 @@ class RouteTable(Tables):
     has_lease = leases.has_lease
     data_version = leases.data_version
     is_changed = leases.is_changed
+    is_awaited = leases.is_awaited
+    silence = leases.silence
 
     # single topics, permissions
     register_topic = topics.register_topic
@@ -41,5 +43,8 @@ class RouteTable(Tables):
     unit_topics = views.unit_topics
     sizes = views.sizes
 
-    # and from a journal
+    # and from before
     apply = replay.apply
+    restore = image.restore
+    mend = recovery.mend
+    begin_leases = recovery.begin_leases

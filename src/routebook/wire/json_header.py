@@ -9,10 +9,7 @@ from typing import Final
 import msgspec
 
 from routebook.codes import LANGUAGES
-from routebook.errors import ProtocolError
-from routebook.wire.fastjson import Reader
-from routebook.wire.fastjson_cursor import JsonError
-from routebook.wire.typed_json import STRICT_FAILURES, Fields, Int32
+from routebook.wire.typed_json import STRICT_FAILURES, Int32
 
 
 class Header(msgspec.Struct, gc=False):
@@ -46,36 +43,10 @@ def decode_json_header(data: bytes) -> Header:
 
 
 def _decode_leniently(data: bytes) -> Header:
-    try:
-        reader = Reader(data)
-        found = reader.bean(_FIELDS)
-        reader.finish()
-    except JsonError as why:
-        raise ProtocolError(f"the JSON header cannot be read: {why}") from why
-    if found is None:
-        raise ProtocolError("the JSON header is null or empty")
-    return msgspec.convert(found, Header)
+    from routebook.wire.lenient_header import read_header  # noqa: PLC0415 - a command line would wait for it in vain
 
-
-def _language(reader: Reader) -> str | None:
-    return reader.enum(LANGUAGES)
-
-
-def _serialize_type(reader: Reader) -> str | None:
-    return reader.enum(("JSON", "ROCKETMQ"))
+    return msgspec.convert(read_header(data), Header)
 
 
 _decode = msgspec.json.Decoder(_WireHeader).decode
 _LANGUAGES: Final = frozenset({*LANGUAGES, None})
-_FIELDS: Final[Fields] = {
-    "body": Reader.byte_array,  # only to refuse what Java refuses: the frame's body wins
-    "code": Reader.int32,
-    "extFields": Reader.text_map,
-    "flag": Reader.int32,
-    "language": _language,
-    "opaque": Reader.int32,
-    "remark": Reader.string,
-    "serializeTypeCurrentRPC": _serialize_type,
-    "suspended": Reader.boolean,
-    "version": Reader.int32,
-}

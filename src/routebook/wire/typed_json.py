@@ -1,19 +1,20 @@
 """JSON to structs: a strict typed decode first, and for what it refuses the reader that is as lenient as fastjson2."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
 
 import msgspec
 
 from routebook.errors import BadRequest
-from routebook.wire.fastjson import Reader
-from routebook.wire.fastjson_cursor import JsonError
+
+if TYPE_CHECKING:
+    from routebook.wire.fastjson import Reader
 
 T = TypeVar("T")
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-Fields = Mapping[str, Callable[[Reader], object]]
+Fields: TypeAlias = "Mapping[str, Callable[[Reader], object]]"
 STRICT_FAILURES: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -37,6 +38,9 @@ def decode_bean(
 
 def read_bean(body: bytes, fields: Fields, kind: type[T], *, what: str, subject: str = "the body") -> T | None:
     """One object as fastjson2 reads it."""
+    from routebook.wire.fastjson import Reader  # noqa: PLC0415 - those who write JSON only need not load it
+    from routebook.wire.fastjson_cursor import JsonError  # noqa: PLC0415
+
     try:
         reader = Reader(body)
         found = reader.bean(fields)

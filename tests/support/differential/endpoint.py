@@ -15,6 +15,7 @@ QUIET_S: Final = 0.25  # how long bytes that nobody need answer are waited for b
 PROBE_TIMEOUT_S: Final = 1.0
 SETTLE_TIMEOUT_S: Final = 5.0
 VIEW: Final = "view"  # the connection of the harness's own questions
+ORDERS: Final = "ORDER_TOPIC_CONFIG"
 # waitSecondsForService: the two servers did not start at the same moment, so the gate is shut for ever or not at all
 FIRST_SETTINGS: Final = b"""\
 deleteTopicWithBrokerRegistration=false
@@ -154,19 +155,21 @@ class Endpoint:
     def reset(self) -> None:
         """Back to an empty server with the settings that runs begin with; by a restart where nothing else helps."""
         self.close()
-        if not self.until(self._is_empty, timeout_s=1.0):
+        if not self.until(self.is_empty, timeout_s=1.0):
             self._unregister_all()
-            if not self.until(self._is_empty, timeout_s=1.0):
+            if not self.until(self.is_empty, timeout_s=1.0):
                 self.close()
                 self.address = self._restart()
-        assert self._is_empty(), f"{self.name} does not become empty"
-        orders = self.ask(219, {"namespace": "ORDER_TOPIC_CONFIG"})
-        for key in parse_body(orders.body)["table"] if orders.body else ():
-            self.ask(102, {"namespace": "ORDER_TOPIC_CONFIG", "key": key})
+        assert self.is_empty(), f"{self.name} does not become empty"
+        # a namespace is never forgotten: so that it makes no difference, this one is there from the start
+        self.ask(100, {"namespace": ORDERS, "key": "any", "value": "any"})
+        for key in parse_body(self.ask(219, {"namespace": ORDERS}).body)["table"]:
+            self.ask(102, {"namespace": ORDERS, "key": key})
         for text in (FIRST_SETTINGS, RESTART_DEFAULTS):
             assert self.ask(318, body=text).code == 0
 
-    def _is_empty(self) -> bool:
+    def is_empty(self) -> bool:
+        """Whether no broker is known."""
         info = self.cluster_info()
         return not info["brokerAddrTable"] and not info["clusterAddrTable"]
 
@@ -175,6 +178,13 @@ class Endpoint:
             for addr in group["brokerAddrs"].values() or ["none"]:
                 ext = {"clusterName": group["cluster"], "brokerName": name, "brokerAddr": addr or "", "brokerId": "0"}
                 self.ask(104, ext)
+
+    def is_closed(self, conn: str, *, timeout_s: float) -> bool:
+        """Whether the server closes this connection within that time."""
+        try:
+            return self._link(conn).receive(timeout_s=timeout_s) is None
+        except Silence:
+            return False
 
     def drop(self, conn: str) -> None:
         """Close a connection."""

@@ -229,8 +229,8 @@ def _forgotten_mappings(question: Question, java: Answer, ours: Answer, state: S
     kept: dict[str, Any] = left.pop(name, {})
     shown: dict[str, Any] = right.pop(name, {})
     gone = {broker for broker in kept if (topic, broker) in state.forgotten_mappings}
-    rest = {broker: info for broker, info in kept.items() if broker not in gone}
-    return bool(gone) and free_of_order([left, rest]) == free_of_order([right, shown])
+    left[name], right[name] = ({b: info for b, info in table.items() if b not in gone} for table in (kept, shown))
+    return bool(gone) and free_of_order(left) == free_of_order(right)
 
 
 def _nameless_mapping(question: Question, java: Answer, ours: Answer, state: State) -> bool:

@@ -307,6 +307,12 @@ def _counted(data: bytes) -> bytes:
     return struct.pack(">i", len(data)) + data
 
 
+class _Odd(str):
+    """A token that has been changed already."""
+
+    __slots__ = ()
+
+
 class SloppyJson:
     """Writes JSON with one or two things in it that the standard does not allow, or that are unusual."""
 
@@ -321,8 +327,12 @@ class SloppyJson:
         return "".join(tokens).encode("utf-8", "surrogatepass"), " and ".join(told)
 
     def _pick(self, tokens: list[str], wanted: Callable[[str], bool]) -> int | None:
-        places = [place for place, token in enumerate(tokens) if wanted(token)]
+        """A place that is still as the standard has it."""
+        places = [place for place, token in enumerate(tokens) if wanted(token) and not isinstance(token, _Odd)]
         return self._random.choice(places) if places else None
+
+    def _odd(self, ways: tuple[str, ...]) -> _Odd:
+        return _Odd(self._random.choice(ways))
 
     def _value(self, tokens: list[str]) -> str:
         """Another way to write a number, or none at all."""
@@ -330,7 +340,7 @@ class SloppyJson:
         if place is None:
             return "nothing"
         number = tokens[place]
-        tokens[place] = self._random.choice(
+        tokens[place] = self._odd(
             (
                 f'"{number}"',
                 f"'{number}'",
@@ -377,7 +387,6 @@ class SloppyJson:
                 "-",
                 "--1",
                 "1_000",
-                "new Date(5)",
                 "",
             )
         )
@@ -389,7 +398,7 @@ class SloppyJson:
         if place is None:
             return "nothing"
         text = tokens[place][1:-1]
-        tokens[place] = self._random.choice(
+        tokens[place] = self._odd(
             (
                 f"'{text}'",
                 text,
@@ -429,9 +438,10 @@ class SloppyJson:
 
     def _punctuation(self, tokens: list[str]) -> str:
         place = self._pick(tokens, lambda token: token in "{}[],:")
-        assert place is not None
+        if place is None:
+            return "nothing"
         mark = tokens[place]
-        tokens[place] = self._random.choice(
+        tokens[place] = self._odd(
             (
                 mark * 2,
                 "",

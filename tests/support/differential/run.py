@@ -1,6 +1,7 @@
 """Takes steps on both servers, waits for what happens a moment later, and compares what they say."""
 
 import itertools
+import string
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from tests.support.differential.steps import Ask, Drop, OddRegister, Register, S
 
 EVERYTHING_EVERY: Final = 50  # steps between two comparisons of the whole state
 KEEP_ALIVE_S: Final = 40.0  # both servers close connections that are idle for 120 s
+_RUNS: Final = itertools.count()  # of all runners, since they may share a server
 CHANGING_CODES: Final = {100, 102, 103, 104, 205, 216, 217, 318, 327}
 
 
@@ -39,7 +41,6 @@ class Runner:
         self.known = known
         self.taken = 0
         self.skipped = 0
-        self._runs = itertools.count()
         self._state = State(tag="")
         self._kept_alive_at = time.monotonic()
 
@@ -51,7 +52,7 @@ class Runner:
         """Take the steps from an empty state; the first difference ends it."""
         for endpoint in self.both:
             endpoint.reset()
-        self._state = State(tag=_tag(next(self._runs)))
+        self._state = State(tag=_tag(next(_RUNS)))
         for index, step in enumerate(steps):
             difference = self._take(step)
             if difference is None and ((index + 1) % EVERYTHING_EVERY == 0 or index + 1 == len(steps)):
@@ -133,14 +134,17 @@ class Runner:
         for topic, info in step.mappings.items():
             pair = (state.fill(topic), state.fill(info["bname"]))
             state.mapped.add(pair)
-            if self._shows_mapping(*pair):
+            if self._same_mapping(*pair):
                 state.forgotten_mappings.discard(pair)
         self._notice_lost_mappings()
         return None
 
-    def _shows_mapping(self, topic: str, broker: str) -> bool:
-        body = self.subject.ask(105, {"topic": topic}).body
-        return bool(body) and broker in parse_body(body).get("topicQueueMappingByBroker", {})
+    def _same_mapping(self, topic: str, broker: str) -> bool:
+        shown = []
+        for endpoint in self.both:
+            body = endpoint.ask(105, {"topic": topic}).body
+            shown.append(parse_body(body).get("topicQueueMappingByBroker", {}).get(broker) if body else None)
+        return shown[0] is not None and shown[0] == shown[1]
 
     def _look_at_odd(self, step: OddRegister, difference: Difference | None, *, agreed: bool) -> Difference | None:
         """What an odd registration did, then away with it: Java may have stopped half-way."""
@@ -275,5 +279,6 @@ def _ask_data_version(key: tuple[str, str], version: bytes) -> Ask:
 
 
 def _tag(number: int) -> str:
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    return letters[number // 26 % 26] + letters[number % 26]
+    letters = string.ascii_letters + string.digits
+    high, low = divmod(number, len(letters))
+    return letters[high % len(letters)] + letters[low]

@@ -38,7 +38,8 @@ def test_by_broker_name_or_address() -> None:
     assert {"broker_up", "broker_down", "heartbeat_minute", "topics_changed", "topic_deleted"} <= by_name
     assert "kv_changed" not in by_name
     by_address = kinds(Selection(brokers=frozenset({"10.0.0.1:10911"})))
-    assert by_address == {"broker_up", "broker_changed", "broker_down", "heartbeat_minute", "preservation_entered"}
+    members = {"broker_up", "broker_changed", "broker_returned", "broker_down"}
+    assert by_address == members | {"heartbeat_minute", "preservation_entered"}
 
 
 def test_all_must_fit() -> None:

@@ -28,6 +28,7 @@ from tests.support.route_tables import (
     mapping,
     perm,
     queue,
+    queues,
     register,
     registration,
     result_of,
@@ -63,7 +64,7 @@ class TestWhatItSays:
             TopicsChanged(
                 broker="broker-a",
                 cause=TopicCause.REGISTRATION,
-                added={"A": queue("broker-a"), "B": queue("broker-a")},
+                added={"A": queues(), "B": queues()},
             ),
         )
 
@@ -83,7 +84,7 @@ class TestWhatItSays:
             TopicsChanged(
                 broker="broker-a",
                 cause=TopicCause.REGISTRATION,
-                changed={"B": QueueChange(queue("broker-a"), queue("broker-a", read=4))},
+                changed={"B": QueueChange(queues(), queues(read=4))},
             ),
         )
 
@@ -109,7 +110,7 @@ class TestWhatItSays:
         change = register(table, registration(topics=(config("A", read=1), config("A", read=2))))
         assert route(table, "A").queue_datas == [queue("broker-a", read=2)]
         assert isinstance(change.events[1], TopicsChanged)
-        assert change.events[1].added == {"A": queue("broker-a", read=2)}
+        assert change.events[1].added == {"A": queues(read=2)}
 
 
 class TestUpsert:

@@ -19,6 +19,7 @@ from tests.support.route_tables import (
     mapping,
     perm,
     queue,
+    queues,
     register,
     registration,
     route,
@@ -198,7 +199,7 @@ class TestActingMaster:
     def test_a_group_that_lost_its_master_is_read_only_and_is_told(self, table: RouteTable) -> None:
         self.group(table)
         change = lose(table, 1)
-        writable, readable = queue("broker-a"), queue("broker-a", perm=PERM_READ)
+        writable, readable = queues(), queues(perm=PERM_READ)
         assert change.events[1:] == (
             TopicsChanged(
                 broker="broker-a",

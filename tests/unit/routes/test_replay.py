@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from routebook.effects import Change
-from routebook.events import BrokerDown, DownReason, RouteEvent
+from routebook.events import BrokerDown, BrokerReturned, DownReason, RouteEvent
 from routebook.routes import RouteTable
 from tests.support.route_tables import (
     ACTING,
@@ -85,6 +85,8 @@ def test_a_recovered_broker_is_on_a_lease(history: tuple[RouteTable, list[RouteE
 def test_a_recovered_broker_that_registers_again_is_unchanged(history: tuple[RouteTable, list[RouteEvent]]) -> None:
     replayed = replay(history[1])
     what = registration("broker-b", addr=OTHER, cluster="three")
+    returned = BrokerReturned(cluster="three", broker="broker-b", broker_id=0, addr=OTHER)
+    assert register(replayed, what, connection=9) == Change((returned,))
     assert register(replayed, what, connection=9) == Change()
     change = replayed.connection_lost(9, reason=DownReason.CLOSED, policy=PLAIN)
     assert isinstance(change.events[0], BrokerDown)

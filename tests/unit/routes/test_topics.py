@@ -20,6 +20,7 @@ from tests.support.route_tables import (
     mapping,
     perm,
     queue,
+    queues,
     register,
     registration,
     route,
@@ -41,8 +42,8 @@ class TestRegisterTopic:
         change = table.register_topic("N", [queue("broker-a", perm=4), queue("broker-b", read=2)])
         assert route(table, "N").queue_datas == [queue("broker-a", perm=4), queue("broker-b", read=2)]
         assert change.events == (
-            TopicsChanged(broker="broker-a", cause=TopicCause.REGISTER_TOPIC, added={"N": queue("broker-a", perm=4)}),
-            TopicsChanged(broker="broker-b", cause=TopicCause.REGISTER_TOPIC, added={"N": queue("broker-b", read=2)}),
+            TopicsChanged(broker="broker-a", cause=TopicCause.REGISTER_TOPIC, added={"N": queues(perm=4)}),
+            TopicsChanged(broker="broker-b", cause=TopicCause.REGISTER_TOPIC, added={"N": queues(read=2)}),
         )
 
     def test_a_new_topic_with_an_unknown_broker_is_not_stored(self, table: RouteTable) -> None:
@@ -61,14 +62,14 @@ class TestRegisterTopic:
             TopicsChanged(
                 broker="broker-a",
                 cause=TopicCause.REGISTER_TOPIC,
-                changed={"A": QueueChange(queue("broker-a"), after)},
+                changed={"A": QueueChange(queues(), queues(perm=2, read=1, write=3, flag=1))},
             ),
         )
 
-    @pytest.mark.parametrize("queues", [[], [queue("broker-a")]], ids=["none", "the_same"])
-    def test_nothing_new_is_no_change(self, table: RouteTable, queues: list[QueueData]) -> None:
+    @pytest.mark.parametrize("given", [[], [queue("broker-a")]], ids=["none", "the_same"])
+    def test_nothing_new_is_no_change(self, table: RouteTable, given: list[QueueData]) -> None:
         before = table.revision
-        assert table.register_topic("A", queues) == Change()
+        assert table.register_topic("A", given) == Change()
         assert table.revision == before
 
 

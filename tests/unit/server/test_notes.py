@@ -16,6 +16,7 @@ from routebook.events import (
     MappingsChanged,
     PermissionRestored,
     PermissionWiped,
+    Queues,
     RequestDenied,
     ServerStarted,
     ServerStopped,
@@ -24,12 +25,12 @@ from routebook.events import (
     TopicDeleted,
     TopicsChanged,
 )
-from routebook.model import DataVersion, QueueData
+from routebook.model import DataVersion
 from routebook.server.log import configure
 from routebook.server.notes import Notes
 from routebook.wire.strangers import Stranger
 
-QUEUE = QueueData(broker_name="b", perm=6, read_queue_nums=4, topic_sys_flag=0, write_queue_nums=4)
+QUEUE = Queues(perm=6, read=4, write=4, flag=0)
 VERSION = DataVersion(counter=7, state_version=0, timestamp=1)
 
 

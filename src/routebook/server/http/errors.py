@@ -1,0 +1,77 @@
+"""Everything that goes wrong is answered as JSON: what is wrong, and what to do."""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from litestar import MediaType, Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+from litestar.openapi.datastructures import ResponseSpec
+
+from routebook.server.http.names import shown
+from routebook.server.log import get_log
+
+_HINTS: Final = {
+    404: "/schema lists what there is",
+    405: "this can only be read, with GET",
+}
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What is wrong, and what to do about it."""
+
+    error: str
+    hint: str
+
+
+class Refusal(Exception):
+    """A request that is answered with a problem."""
+
+    def __init__(self, status: int, error: str, hint: str) -> None:
+        super().__init__(error)
+        self.status = status
+        self.problem = Problem(error, hint)
+
+
+def documented(*statuses: int) -> dict[int, ResponseSpec]:
+    """For OpenAPI: the problems that a path may answer with."""
+    return {
+        status: ResponseSpec(Problem, description=HTTPStatus(status).phrase, generate_examples=False)
+        for status in statuses
+    }
+
+
+def on_refusal(_request: Request[Any, Any, Any], refusal: Refusal) -> Response[Problem]:
+    return _answer(refusal.status, refusal.problem)
+
+
+def on_http_exception(request: Request[Any, Any, Any], error: HTTPException) -> Response[Problem]:
+    """What the framework refuses: unknown paths, other methods, parameters that do not parse."""
+    status = error.status_code
+    if isinstance(error, ValidationException):
+        wrong = "; ".join(_parameter(item) for item in error.extra or ()) or error.detail
+        problem = Problem(f"cannot be used: {wrong}", "/schema says which parameters there are")
+    elif status == HTTPStatus.NOT_FOUND:
+        problem = Problem(f"there is no {shown(request.scope['path'])}", _HINTS[404])
+    elif status == HTTPStatus.METHOD_NOT_ALLOWED:
+        problem = Problem(f"{request.method} is not possible here", _HINTS[405])
+    else:
+        problem = Problem(error.detail, "/schema says what can be asked")
+    return _answer(status, problem, error.headers)
+
+
+def on_exception(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
+    """A bug: the log has it."""
+    get_log("http").unexpected("http request failed", error, path=request.scope["path"])
+    return _answer(500, Problem(f"internal error: {type(error).__name__}", "the server's log has more"))
+
+
+def _parameter(item: object) -> str:
+    if isinstance(item, dict):
+        return ": ".join(str(item[name]) for name in ("key", "message") if item.get(name))
+    return str(item)
+
+
+def _answer(status: int, problem: Problem, headers: dict[str, str] | None = None) -> Response[Problem]:
+    allowed = {name: value for name, value in (headers or {}).items() if name.lower() == "allow"}
+    return Response(problem, status_code=status, media_type=MediaType.JSON, headers=allowed)

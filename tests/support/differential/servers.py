@@ -1,0 +1,44 @@
+"""The servers that are compared, each in a process of its own that can be started afresh."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from itertools import count
+from pathlib import Path
+
+from tests.support.differential.endpoint import Endpoint
+from tests.support.java import java_nameserver
+from tests.support.process import serving
+
+
+@contextmanager
+def java(folder: Path, name: str = "java") -> Iterator[Endpoint]:
+    """A Java NameServer that can be started afresh."""
+    homes = (folder / f"{name}-{number}" for number in count())
+    with _restartable(name, lambda: java_nameserver(next(homes))) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def routebook(folder: Path) -> Iterator[Endpoint]:
+    """A Routebook that can be started afresh."""
+    homes = (folder / f"routebook-{number}" for number in count())
+    with _restartable("routebook", lambda: _routebook(next(homes))) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def _routebook(home: Path) -> Iterator[tuple[str, int]]:
+    with serving(home) as process:
+        yield process.address
+
+
+@contextmanager
+def _restartable(name: str, start: Callable[[], AbstractContextManager[tuple[str, int]]]) -> Iterator[Endpoint]:
+    with ExitStack() as running:
+
+        def restart() -> tuple[str, int]:
+            running.close()
+            return running.enter_context(start())
+
+        with closing(Endpoint(name, restart)) as endpoint:
+            yield endpoint
