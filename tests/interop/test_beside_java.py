@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +28,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Endpoint, E
 
 @pytest.mark.parametrize("acting", [True, False])
 def test_brokers_are_told_who_is_least(both: tuple[Endpoint, Endpoint], acting: bool) -> None:
-    reference, subject = (play(endpoint, acting=acting, tag=f"n{acting:d}") for endpoint in both)
+    with ThreadPoolExecutor() as pool:
+        reference, subject = pool.map(partial(play, acting=acting, tag=f"n{acting:d}"), both)
     assert subject == reference
     assert any(notices for _, notices in reference)
 

@@ -42,7 +42,9 @@ def test_every_request_is_handled() -> None:
 def test_nothing_names_a_machine_or_a_registry() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     # written in pieces so that this file does not name them
-    forbidden = re.compile("|".join(["/wo" + "rk/", "/tmp/te" + "am", "files.python" + "hosted", "repo.maven" + ".apache"]))
+    forbidden = re.compile(
+        "|".join(["/wo" + "rk/", "/tmp/te" + "am", "files.python" + "hosted", "repo.maven" + ".apache"])
+    )
     for name in tracked.splitlines():
         path = ROOT / name
         if path.is_file() and path.suffix in {".py", ".md", ".toml", ".txt", ".xml", ".json", ".yml", ".java", ""}:

@@ -23,6 +23,7 @@ def register_broker(ns: NameServer, command: Command, caller: Caller, now_ms: in
     key = BrokerKey(command.field("clusterName") or "", command.field("brokerAddr") or "")
     result = ns.routes.renew(key, fingerprint=fingerprint, connection=caller.connection, now_ms=now_ms)
     if result is not None:
+        ns.meter.beat(key, command.field("brokerName") or "", now_ms)
         return Outcome(_registered(ns, result))
     _check_crc(command)
     registration = _registration(ns, command, now_ms)
@@ -35,6 +36,9 @@ def register_broker(ns: NameServer, command: Command, caller: Caller, now_ms: in
     )
     if result is None:
         raise BadRequest("register broker failed", with_header=True)
+    ns.meter.happened(change.events)
+    if ns.routes.has_lease(key):
+        ns.meter.beat(key, registration.broker, now_ms)
     return Outcome(_registered(ns, result), change.events, change.effects)
 
 
@@ -51,6 +55,7 @@ def unregister_broker(ns: NameServer, command: Command, caller: Caller, _now_ms:
         connection=caller.connection,
         policy=ns.settings.policy,
     )
+    ns.meter.happened(change.events)
     return Outcome(OK, change.events, change.effects)
 
 
@@ -58,8 +63,9 @@ def query_data_version(ns: NameServer, command: Command, _caller: Caller, now_ms
     """322. Has my table changed? And, on the way, a heartbeat."""
     key = _lease_key(command)
     version = decode_data_version(command.body, now_ms=now_ms)
-    changed = ns.routes.is_changed(key, version)
-    ns.routes.heartbeat(key, now_ms)
+    # a broker that is known from before a restart is asked to register, so that its connection stands for it again
+    changed = ns.routes.is_changed(key, version) or ns.routes.is_awaited(key)
+    _heartbeat(ns, key, command, now_ms)
     stored = ns.routes.data_version(key)
     ext = {"changed": "true" if changed else "false"}
     return Outcome(Reply(ext=ext, body=None if stored is None else encode_data_version(stored)))
@@ -67,7 +73,7 @@ def query_data_version(ns: NameServer, command: Command, _caller: Caller, now_ms
 
 def broker_heartbeat(ns: NameServer, command: Command, _caller: Caller, now_ms: int) -> Outcome:
     """904. Fine for brokers that nobody knows, too."""
-    ns.routes.heartbeat(_lease_key(command), now_ms)
+    _heartbeat(ns, _lease_key(command), command, now_ms)
     return DONE
 
 
@@ -159,6 +165,11 @@ def _registered(ns: NameServer, result: RegisterResult) -> Reply:
         ext["masterAddr"] = result.master_addr
     order = ns.kv.list(ORDER_TOPIC_NAMESPACE) if ns.settings.return_order_topic_config_to_broker else None
     return Reply(ext=ext, body=None if order is None else encode_kv_table(order))
+
+
+def _heartbeat(ns: NameServer, key: BrokerKey, command: Command, now_ms: int) -> None:
+    if ns.routes.heartbeat(key, now_ms):
+        ns.meter.beat(key, command.field("brokerName") or "", now_ms)
 
 
 def _lease_key(command: Command) -> BrokerKey:

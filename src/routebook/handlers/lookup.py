@@ -20,11 +20,11 @@ _NO_ROUTE: Final = (
 )
 
 
-def get_route_info_by_topic(ns: NameServer, command: Command, _caller: Caller, now_ms: int) -> Outcome:
+def get_route_info_by_topic(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> Outcome:
     """105. Answered from the cache, unless the caller wants its own zone only."""
     settings = ns.settings
     if settings.cluster_test:
-        return _cluster_test_route(ns, command)
+        return _cluster_test_route(ns, command, caller)
     if settings.need_wait_for_service and now_ms - ns.started_ms < settings.wait_seconds_for_service * 1000:
         raise NotReady("name server not ready")
     ext = command.ext or {}
@@ -37,8 +37,12 @@ def get_route_info_by_topic(ns: NameServer, command: Command, _caller: Caller, n
     else:
         stamp = ns.routes.revision + ns.kv.revision + ns.settings_revision  # each only grows
         body = ns.cache.hit(topic, standard, stamp) or _cached_body(ns, topic, stamp, standard=standard)
+    asked = caller.asked.get(topic) or ns.meter.row(caller, command, topic)
+    asked[0] += 1
     if body is None:
+        asked[1] += 1
         raise TopicNotExist(_NO_ROUTE.format(topic=topic))
+    asked[2] += len(body)
     return Outcome(Reply(0, None, None, body))
 
 
@@ -58,16 +62,21 @@ def _zone_body(ns: NameServer, topic: str, zone: str) -> bytes | None:
     return None if route is None else encode_route(filter_route(route, zone), standard=False)
 
 
-def _cluster_test_route(ns: NameServer, command: Command) -> Outcome:
+def _cluster_test_route(ns: NameServer, command: Command, caller: Caller) -> Outcome:
     """clusterTest: what is not known here is asked of the product environment. Plain and never gated, as in Java."""
     topic = command.field("topic")
     route = None if topic is None else ns.routes.route(topic, ns.settings.policy)
     if topic is None:
         raise TopicNotExist(_NO_ROUTE.format(topic="null"))
-    if route is None:
+    asked = caller.asked.get(topic) or ns.meter.row(caller, command, topic)
+    asked[0] += 1
+    if route is None:  # whether the product environment has it is not counted
+        asked[1] += 1
         return Outcome(None, effects=(AskProduct(topic),))
     route = msgspec.structs.replace(route, order_topic_conf=ns.kv.get(ORDER_TOPIC_NAMESPACE, topic))
-    return Outcome(Reply(body=encode_route(route, standard=False)))
+    body = encode_route(route, standard=False)
+    asked[2] += len(body)
+    return Outcome(Reply(body=body))
 
 
 def no_route(topic: str) -> Reply:

@@ -1,9 +1,15 @@
 """All state of one NameServer, and what happens to it without a request: lost connections and the scan."""
 
-from routebook.events import DownReason
+from collections.abc import Container
+
+from routebook.effects import Change
+from routebook.events import DownReason, Event
+from routebook.handlers.meter import Meter
 from routebook.handlers.outcome import Outcome
+from routebook.handlers.preservation import Preservation
 from routebook.handlers.route_cache import RouteCache
 from routebook.kv import KvStore
+from routebook.model import BrokerKey
 from routebook.routes import RouteTable
 from routebook.settings import Settings
 from routebook.wire.bodies import encode_cluster_info
@@ -12,14 +18,29 @@ from routebook.wire.bodies import encode_cluster_info
 class NameServer:
     """Tables, KV, settings and encoded routes. Requests change it through `dispatch`, one at a time."""
 
-    __slots__ = ("_cluster_info", "cache", "kv", "routes", "settings", "settings_revision", "started_ms")
+    __slots__ = (
+        "_cluster_info",
+        "cache",
+        "kv",
+        "meter",
+        "preservation",
+        "routes",
+        "settings",
+        "settings_revision",
+        "started_ms",
+    )
 
-    def __init__(self, settings: Settings, *, started_ms: int, kv: KvStore | None = None) -> None:
+    def __init__(
+        self, settings: Settings, *, started_ms: int, kv: KvStore | None = None, routes: RouteTable | None = None
+    ) -> None:
+        """`routes` are those from before a restart."""
         self.settings = settings
         self.settings_revision = 0
         self.started_ms = started_ms
         self.kv = kv if kv is not None else KvStore()
-        self.routes = RouteTable()
+        self.routes = routes if routes is not None else RouteTable()
+        self.meter = Meter(max_keys=settings.lookup_keys_per_minute)
+        self.preservation = Preservation()
         self.cache = RouteCache(max_bytes=settings.route_cache_bytes)
         self._cluster_info = (-1, b"")
 
@@ -29,12 +50,24 @@ class NameServer:
             self._cluster_info = (self.routes.revision, encode_cluster_info(self.routes.cluster_info()))
         return self._cluster_info[1]
 
-    def connection_lost(self, connection: int, reason: DownReason) -> Outcome:
-        """A connection is gone, and every broker that registered over it."""
-        change = self.routes.connection_lost(connection, reason=reason, policy=self.settings.policy)
-        return Outcome(None, change.events, change.effects)
+    def connection_lost(self, connection: int, reason: DownReason, now_ms: int) -> Outcome:
+        """A connection is gone, and every broker that registered over it; unless it was idle as most others are."""
+        events: list[Event] = []
+        spare: Container[BrokerKey] = ()
+        if reason is DownReason.IDLE and (keys := self.routes.brokers_of(connection)):
+            events = self.preservation.ran_out(self.routes, keys, now_ms, self.settings.preservation)
+            spare = self.preservation.silent
+        change = self.routes.connection_lost(connection, reason=reason, policy=self.settings.policy, spare=spare)
+        return self._outcome(events, change)
 
     def scan(self, now_ms: int) -> Outcome:
         """Brokers that were silent for longer than their timeout are gone. Java: scanNotActiveBroker."""
-        change = self.routes.expire(now_ms, policy=self.settings.policy)
-        return Outcome(None, change.events, change.effects)
+        routes, preservation, settings = self.routes, self.preservation, self.settings
+        events = preservation.review(routes, now_ms, settings.preservation)
+        if not events and (keys := routes.run_out(now_ms)):
+            events = preservation.ran_out(routes, keys, now_ms, settings.preservation)
+        return self._outcome(events, routes.expire(now_ms, policy=settings.policy, spare=preservation.silent))
+
+    def _outcome(self, events: list[Event], change: Change) -> Outcome:
+        self.meter.happened(change.events)
+        return Outcome(None, (*events, *change.events), change.effects)

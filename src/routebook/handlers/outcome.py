@@ -4,14 +4,19 @@ import msgspec
 
 from routebook.effects import Effect
 from routebook.events import Event
+from routebook.rollup import LookupRow
 from routebook.wire.command import Reply
 
 
 class Caller(msgspec.Struct, frozen=True, gc=False):
-    """Who asks: an opaque connection id, and the peer's address for people to read."""
+    """Who asks: an opaque connection id, and the peer's address for people to read.
+
+    `asked` is where its look-ups are counted, by topic; see `handlers.meter`.
+    """
 
     connection: int
     address: str
+    asked: dict[str, LookupRow] = {}
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

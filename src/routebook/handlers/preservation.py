@@ -21,13 +21,12 @@ _NAMED: Final = 20  # addresses that the event tells
 class Preservation:
     """`silent` are the brokers that are kept though they ran out, and the last sign of life of each."""
 
-    __slots__ = ("_most_silent", "_returned", "silent", "since_ms")
+    __slots__ = ("_returned", "silent", "since_ms")
 
     def __init__(self) -> None:
         self.silent: dict[BrokerKey, int] = {}
         self.since_ms: int | None = None
         self._returned = 0
-        self._most_silent = 0
 
     def ran_out(
         self, routes: RouteTable, keys: Collection[BrokerKey], now_ms: int, settings: PreservationSettings

@@ -2,11 +2,9 @@
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
-from typing import Final
 
 from routebook.history.answers import (
     BrokerTimeline,
@@ -17,12 +15,11 @@ from routebook.history.answers import (
     RouteTimeline,
     RouteVersion,
 )
-from routebook.history.lookup import Brokers, Part, TopicLookup
-from routebook.history.moments import Moments, Run
+from routebook.history.changes import Changes, state_at
+from routebook.history.lookup import Brokers, TopicLookup
+from routebook.history.moments import Moments
 from routebook.history.schema import connect
-from routebook.history.steps import State, build_route, queue_sums, steps_between
-
-_MAX_TRIED: Final = 5000  # events that might have changed a route but did not, before the search is given up
+from routebook.history.steps import build_route, queue_sums, steps_between
 
 
 class History:
@@ -42,16 +39,17 @@ class History:
         with self._reading() as (db, moments):
             seq = moments.number_at(at_ms)
             topics = TopicLookup(db, topic)
-            state = _state(topics, seq)
-            began = next(_real_changes(topics, moments, topics.earlier(seq)), None)
-            ended = next(_real_changes(topics, moments, topics.later(seq)), None)
+            state = state_at(topics, seq)
+            changes = Changes(topics, moments, lambda: bool(state.parts))
+            began = next(changes.among(topics.earlier(seq)), None)
+            ended = next(changes.among(topics.later(seq)), None)
             return PastRoute(
                 topic=topic,
                 at_ms=at_ms,
                 route=build_route(state, Brokers(db).name),
-                valid_from_ms=None if began is None else moments.time_of(began[1]),
-                valid_to_ms=None if ended is None else moments.time_of(ended[1]),
-                cause=None if began is None else moments.cause(began[1]),
+                valid_from_ms=None if began is None else moments.time_of(began.cause),
+                valid_to_ms=None if ended is None else moments.time_of(ended.cause),
+                cause=None if began is None else moments.cause(began.cause),
                 certainty=moments.certainty(at_ms, seq),
             )
 
@@ -77,26 +75,26 @@ class History:
     def timeline(self, topic: str, *, limit: int = 20, before_ms: int | None = None) -> RouteTimeline:
         """The newest versions of a topic's route, newest first; `before_ms`: of those that began not later."""
         with self._reading() as (db, moments):
-            newest = moments.newest()
-            seq = newest if before_ms is None else moments.number_at(before_ms)
+            seq = moments.newest() if before_ms is None else moments.number_at(before_ms)
             topics, name = TopicLookup(db, topic), Brokers(db).name
-            state = _state(topics, seq)
-            ended = next(_real_changes(topics, moments, topics.later(seq)), None) if seq < newest else None
-            ended_ms = None if ended is None else moments.time_of(ended[1])
+            state = state_at(topics, seq)
+            changes = Changes(topics, moments, lambda: bool(state.parts))
+            ended = next(changes.among(topics.later(seq)), None)
+            ended_ms = None if ended is None else moments.time_of(ended.cause)
             versions: list[RouteVersion] = []
             more = False
-            for run, caused_by, before in _real_changes(topics, moments, topics.earlier(seq)):
+            for change in changes.among(topics.earlier(seq)):
                 if len(versions) >= limit:
                     more = True
                     break
-                earlier = state.replaced(before)
+                earlier = state.replaced(change.before)
                 read, write = queue_sums(state)
-                began_ms = moments.time_of(run.first)
+                began_ms = moments.time_of(change.cause)
                 versions.append(
                     RouteVersion(
                         valid_from_ms=began_ms,
                         valid_to_ms=ended_ms,
-                        cause=moments.cause(caused_by),
+                        cause=moments.cause(change.cause),
                         steps=steps_between(earlier, state, name),
                         brokers=sorted(map(name, state.parts)),
                         read_queues=read,
@@ -159,32 +157,6 @@ class History:
         if self._db is not None:
             self._db.close()
             self._db = None
-
-
-def _state(topics: TopicLookup, seq: int) -> State:
-    parts = {broker: part for broker in topics.brokers if (part := topics.part(broker, seq)) is not None}
-    return State(parts, topics.mappings(seq))
-
-
-def _real_changes(
-    topics: TopicLookup, moments: Moments, candidates: Iterable[tuple[int, int | None]]
-) -> Iterator[tuple[Run, int, State]]:
-    """Changes that the route shows: when, by which event, and what it was like before in what changed.
-
-    Of the events of one change, the first that concerns the route is its cause.
-    """
-    tried = 0
-    for run, hits in groupby(candidates, key=lambda hit: moments.run_of(hit[0])):
-        if run is None or (tried := tried + 1) > _MAX_TRIED:
-            return
-        found = list(hits)
-        brokers = {broker for _, broker in found if broker is not None}
-        before = {broker: topics.part(broker, run.first - 1) for broker in brokers}
-        after = {broker: topics.part(broker, run.last) for broker in brokers}
-        changed: dict[int, Part | None] = {broker: part for broker, part in before.items() if part != after[broker]}
-        mappings = topics.mappings(run.first - 1)
-        if changed or (len(brokers) < len(set(found)) and mappings != topics.mappings(run.last)):
-            yield run, min(seq for seq, _ in found), State(changed, mappings)
 
 
 def _time(moments: Moments, seq: int | None) -> int | None:

@@ -75,3 +75,23 @@ def silence(tables: Tables, now_ms: int, *, stretch_ms: int, also: Collection[Br
         if lease.last_update_ms + due_ms < now_ms:
             overdue[key] = None
     return Silence(known, overdue)
+
+
+def run_out(tables: Tables, now_ms: int) -> list[BrokerKey]:
+    """Who has been silent for longer than its timeout, but for those that are still awaited."""
+    return [
+        key
+        for key, lease in tables.lease_table.items()
+        if lease.last_update_ms + lease.timeout_ms < now_ms and not is_awaited(tables, key)
+    ]
+
+
+def brokers_of(tables: Tables, connection: int) -> list[BrokerKey]:
+    """Whose lease hangs on this connection."""
+    return [
+        key
+        for key, broker in tables.registered_over.get(connection, ())
+        if (lease := tables.lease_table.get(key)) is not None
+        and (seat := lease.seats.get(broker)) is not None
+        and seat.connection == connection
+    ]

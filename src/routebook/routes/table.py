@@ -23,6 +23,8 @@ class RouteTable(Tables):
     is_changed = leases.is_changed
     is_awaited = leases.is_awaited
     silence = leases.silence
+    run_out = leases.run_out
+    brokers_of = leases.brokers_of
 
     # single topics, permissions
     register_topic = topics.register_topic

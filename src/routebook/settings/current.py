@@ -28,6 +28,27 @@ class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
     protocols: str | None
 
 
+class PreservationSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """When routes of silent brokers are kept, and how long."""
+
+    enabled: bool
+    share: int  # percent of all brokers
+    minimum: int
+    window_ms: int
+    max_ms: int
+
+
+class JournalSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How the journal and its snapshots are kept."""
+
+    enabled: bool
+    commit_ms: int
+    segment_mib: int
+    retain_days: int
+    retain_mib: int
+    snapshot_s: int
+
+
 class Settings:
     """Every setting by its key in `values`; those that the program reads, by name.
 
@@ -78,6 +99,23 @@ class Settings:
         self.max_topics_per_registration = number["routebook.maxTopicsPerRegistration"]
         self.max_inflated_bytes = number["routebook.maxInflatedBytes"]
         self.route_cache_bytes = number["routebook.routeCacheBytes"]
+        self.lookup_keys_per_minute = number["routebook.lookupKeysPerMinute"]
+        self.recovered_lease_s = number["routebook.recoveredLeaseSeconds"]
+        self.preservation = PreservationSettings(
+            enabled=flag["routebook.preservation.enabled"],
+            share=number["routebook.preservation.share"],
+            minimum=number["routebook.preservation.minimum"],
+            window_ms=number["routebook.preservation.windowSeconds"] * 1000,
+            max_ms=number["routebook.preservation.maxSeconds"] * 1000,
+        )
+        self.journal = JournalSettings(
+            enabled=flag["routebook.journal.enabled"],
+            commit_ms=number["routebook.journal.commitMillis"],
+            segment_mib=number["routebook.journal.segmentMegabytes"],
+            retain_days=number["routebook.journal.retainDays"],
+            retain_mib=number["routebook.journal.retainMegabytes"],
+            snapshot_s=number["routebook.journal.snapshotSeconds"],
+        )
         self.serialize_type = text["routebook.serializeType"]
         self.product_namesrv_addrs = _addresses(text["routebook.productNamesrvAddr"])
         self.drain_s = number["routebook.drainSeconds"]

@@ -12,7 +12,7 @@ from tests.support.differential.endpoint import Endpoint
 from tests.support.differential.steps import Ask, Drop, Register, Step, Topic
 from tests.support.remoting_frames import Reply
 
-QUIET_S: Final = 1.0  # a notice comes within milliseconds; nothing for this long, and there will be none
+QUIET_S: Final = 0.5  # a notice comes within milliseconds; nothing for this long, and there will be none
 Notice: TypeAlias = tuple[str, int, int, tuple[tuple[str, str], ...]]  # to whom, code, flag, fields
 MEMBERS: Final = ("master", "slave1", "slave2")
 

@@ -404,7 +404,6 @@ class SloppyJson:
                 text,
                 f'"{text}',
                 f'{text}"',
-                f"'{text}\"",
                 f'"\\u0041{text}"',
                 f'"\\x41{text}"',
                 f'"\\q{text}"',

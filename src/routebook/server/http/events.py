@@ -1,0 +1,158 @@
+"""`/v1/events`: what happens, as it happens, and on return everything since; no gap, no duplicate.
+
+    Last-Event-ID ─► journal, up to what is on disk        nothing is held for the reader meanwhile
+                     subscribe to the feed at number n
+                     journal, up to n                      waits for the disk; the feed's bounded queue holds the rest
+                     feed, from n + 1 on
+"""
+
+from collections.abc import AsyncIterator
+from difflib import get_close_matches
+from typing import Annotated, Any, Final
+
+from litestar import Request, get
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import Parameter
+from litestar.response import Stream
+
+from routebook.journal.record import KINDS
+from routebook.journal.select import Selection
+from routebook.server.feed import Feed, Message, Missed, Subscription
+from routebook.server.http.event_stream import (
+    MEDIA_TYPE,
+    Dropped,
+    Missing,
+    Reset,
+    Stopping,
+    alive,
+    of_notice,
+    opening,
+)
+from routebook.server.http.dependencies import Context, Journal
+from routebook.server.http.errors import Refusal, documented
+from routebook.server.http.past import Entry, JournalPast
+
+HEARTBEAT_S: Final = 15.0
+
+Names = Annotated[list[str] | None, Parameter(description="repeatable; one of them must fit")]
+
+
+@get(
+    "/v1/events",
+    summary="What happens, as it happens",
+    media_type=MEDIA_TYPE,
+    responses={
+        200: ResponseSpec(str, description="A stream of server-sent events", media_type=MEDIA_TYPE),
+        **documented(400, 503),
+    },
+)
+async def events(
+    request: Request[Any, Any, Any],
+    context: Context,
+    journal: Journal,
+    topic: Names = None,
+    broker: Names = None,
+    kind: Names = None,
+    last_event_id: Annotated[
+        str | None, Parameter(description="go on after this number; the header Last-Event-ID says the same, and wins")
+    ] = None,
+) -> Stream:
+    """Server-sent events: each record of the journal with its number as `id`; docs/http.md has the form."""
+    wanted = Selection(kinds=_kinds(kind), brokers=frozenset(broker or ()), topics=frozenset(topic or ()))
+    after = _number(request.headers.get("last-event-id") or last_event_id)
+    most = context.nameserver.settings.http_watchers
+    if context.feed.readers >= most:
+        raise Refusal(503, f"{most} watch already", "come back later, or raise routebook.http.watchers")
+    stream = _EventStream(context.feed, journal, wanted)
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return Stream(stream.chunks(after), media_type=MEDIA_TYPE, headers=headers)
+
+
+class _EventStream:
+    """What one watcher gets."""
+
+    def __init__(self, feed: Feed, journal: JournalPast | None, wanted: Selection) -> None:
+        self._feed = feed
+        self._journal = journal
+        self._wanted = wanted
+
+    async def chunks(self, after: int | None) -> AsyncIterator[bytes]:
+        yield opening()
+        if after is not None and self._journal is not None:
+            if after > self._journal.last_seq:
+                yield of_notice(Reset(last_event_id=after, last_seq=self._journal.last_seq), after=0)
+                after = None
+            else:
+                async for batch in self._journal.after(after):
+                    yield self._joined(batch)
+                    after = batch[-1].seq
+        with self._feed.subscribe(self._wanted) as subscription:
+            if after is not None:
+                async for chunk in self._gap(after, subscription.resume_after):
+                    yield chunk
+            async for chunk in self._live(subscription):
+                yield chunk
+
+    async def _gap(self, after: int, upto: int) -> AsyncIterator[bytes]:
+        """Numbers that were handed out before the subscription began, or past it."""
+        if self._journal is None:
+            if after < upto:
+                missing = Missing(first=after + 1, last=upto, why="there is no journal")
+                yield of_notice(missing, after=upto)
+            return
+        async for batch in self._journal.between(after, upto):
+            yield self._joined(batch)
+
+    async def _live(self, subscription: Subscription) -> AsyncIterator[bytes]:
+        while True:
+            taken = subscription.take()
+            if subscription.dropped:
+                yield of_notice(Dropped(resume_after=subscription.resume_after), after=subscription.resume_after)
+                return
+            if not taken:
+                if self._feed.closed:
+                    yield of_notice(Stopping(resume_after=subscription.resume_after), after=subscription.resume_after)
+                    return
+                if not await subscription.wait(HEARTBEAT_S):
+                    yield alive(after=subscription.resume_after)
+                continue
+            async for chunk in self._taken(taken):
+                yield chunk
+
+    async def _taken(self, taken: list[Message | Missed]) -> AsyncIterator[bytes]:
+        if not any(isinstance(message, Missed) for message in taken):
+            yield b"".join(message.data for message in taken)
+            return
+        for message in taken:
+            if isinstance(message, Missed):
+                async for chunk in self._gap(message.first - 1, message.last):
+                    yield chunk
+            else:
+                yield message.data
+
+    def _joined(self, batch: list[Entry]) -> bytes:
+        """Those that are wanted; if none is, a sign of life that moves the number on."""
+        chunks = []
+        for entry in batch:
+            if entry.missing is not None:
+                chunks.append(of_notice(entry.missing, after=entry.seq))
+            elif entry.record is not None and self._wanted.fits(entry.record):
+                chunks.append(entry.data)
+        return b"".join(chunks) or alive(after=batch[-1].seq)
+
+
+def _kinds(given: list[str] | None) -> frozenset[str]:
+    for kind in given or ():
+        if kind not in KINDS:
+            near = get_close_matches(kind[:100], KINDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(KINDS))}"
+            raise Refusal(400, f"kind={kind[:100]}: there is no such kind", hint)
+    return frozenset(given or ())
+
+
+def _number(text: str | None) -> int | None:
+    if text is None or not text.strip():
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise Refusal(400, f"Last-Event-ID {text[:100]} is not a number", "send back the id of the last event as it came")
+    return int(text)
