@@ -33,6 +33,19 @@ class RequestCode(IntEnum):
     NOTIFY_MIN_BROKER_ID_CHANGE = 905
 
 
+# What only operators ask: on disk before it is acknowledged. 217 is none of them, for brokers send it for new topics.
+ADMIN_WRITES: Final = frozenset(
+    {
+        RequestCode.PUT_KV_CONFIG,
+        RequestCode.DELETE_KV_CONFIG,
+        RequestCode.WIPE_WRITE_PERM_OF_BROKER,
+        RequestCode.DELETE_TOPIC_IN_NAMESRV,
+        RequestCode.UPDATE_NAMESRV_CONFIG,
+        RequestCode.ADD_WRITE_PERM_OF_BROKER,
+    }
+)
+
+
 class ResponseCode(IntEnum):
     """What a NameServer answers."""
 

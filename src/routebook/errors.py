@@ -24,6 +24,7 @@ RoutebookError
 │   ├── JournalVersion   a line of a format that this release does not read
 │   └── JournalDegraded  a record that was to be on disk is not: full, failing, read-only
 ├── SnapshotError        a snapshot that cannot be used
+├── HistoryError         the past cannot be told: no journal, or its index cannot be read just now
 └── StartError           the server does not start: what is wrong, where, what to do
     ├── SettingsError    a settings file, variable or option
     ├── HomeError        the home folder: unreadable, locked, foreign
@@ -164,6 +165,10 @@ class JournalDegraded(JournalError):
 
 class SnapshotError(RoutebookError):
     """A snapshot that cannot be used; the message says why."""
+
+
+class HistoryError(RoutebookError):
+    """The past cannot be told just now; the message says why."""
 
 
 class StartError(RoutebookError):

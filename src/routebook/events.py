@@ -26,7 +26,7 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of all kinds: `kind` is the tag on the wire of the journal."""
 
 
-class _Asked(_Event, frozen=True, kw_only=True):
+class Asked(_Event, frozen=True, kw_only=True):
     """Base of the kinds that a request brings about: who sent it, as far as is known."""
 
     peer: str | None = None  # the caller's address
@@ -96,7 +96,7 @@ class BrokerReturned(_Event, frozen=True, kw_only=True, tag_field="kind", tag="b
     addr: str
 
 
-class BrokerDown(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="broker_down"):
+class BrokerDown(Asked, frozen=True, kw_only=True, tag_field="kind", tag="broker_down"):
     """A member of a group left."""
 
     cluster: str
@@ -131,7 +131,7 @@ class TopicCause(StrEnum):
     REMOVAL = "removal"  # its group left
 
 
-class TopicsChanged(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="topics_changed"):
+class TopicsChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="topics_changed"):
     """Topics of one broker were added, changed or removed, and why."""
 
     broker: str
@@ -149,21 +149,21 @@ class MappingsChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="
     removed: tuple[str, ...] = ()
 
 
-class PermissionWiped(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="permission_wiped"):
+class PermissionWiped(Asked, frozen=True, kw_only=True, tag_field="kind", tag="permission_wiped"):
     """Write permission was taken from all topics of a broker (205)."""
 
     broker: str
     topics: int
 
 
-class PermissionRestored(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="permission_restored"):
+class PermissionRestored(Asked, frozen=True, kw_only=True, tag_field="kind", tag="permission_restored"):
     """Write permission was given back to all topics of a broker (327)."""
 
     broker: str
     topics: int
 
 
-class TopicDeleted(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="topic_deleted"):
+class TopicDeleted(Asked, frozen=True, kw_only=True, tag_field="kind", tag="topic_deleted"):
     """A topic was deleted on these brokers, queues and static mappings (216)."""
 
     topic: str
@@ -171,7 +171,7 @@ class TopicDeleted(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="top
     brokers: tuple[str, ...] = ()
 
 
-class KvChanged(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="kv_changed"):
+class KvChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="kv_changed"):
     """A KV entry was put (`after` is the value) or deleted (`after` is None)."""
 
     namespace: str
@@ -181,7 +181,7 @@ class KvChanged(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="kv_cha
     deleted: bool = False
 
 
-class SettingChanged(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="setting_changed"):
+class SettingChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="setting_changed"):
     """A run-time setting took another value (318)."""
 
     key: str
@@ -189,7 +189,7 @@ class SettingChanged(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="s
     after: str
 
 
-class RequestDenied(_Asked, frozen=True, kw_only=True, tag_field="kind", tag="request_denied"):
+class RequestDenied(Asked, frozen=True, kw_only=True, tag_field="kind", tag="request_denied"):
     """A request was refused with NO_PERMISSION."""
 
     code: int

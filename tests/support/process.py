@@ -16,6 +16,7 @@ START_TIMEOUT_S: Final = 30.0
 STOP_TIMEOUT_S: Final = 30.0
 _COMMAND: Final = (sys.executable, "-c", "import sys; from routebook.cli import main; sys.exit(main())")
 _LISTENING: Final = re.compile(r"listening on (\S+):(\d+) \(nameserver\)")
+_SERVING_HTTP: Final = re.compile(r"listening on (\S+) \(http\)")
 
 
 class Process:
@@ -67,6 +68,14 @@ class Process:
         """Until the line is there; an error with everything printed if the process ends first."""
         found = self._wait_for(self._out, _LISTENING, START_TIMEOUT_S)
         self.host, self.port = found[1], int(found[2])
+
+    def wait_until_http(self) -> str:
+        """Where HTTP is served, as soon as it is: `http://HOST:PORT`."""
+        return f"http://{self._wait_for(self._out, _SERVING_HTTP, START_TIMEOUT_S)[1]}"
+
+    def wait_for_out(self, pattern: str, *, timeout_s: float = 20.0) -> re.Match[str]:
+        """Until a line on stdout matches."""
+        return self._wait_for(self._out, re.compile(pattern), timeout_s)
 
     def wait_for_log(self, pattern: str, *, timeout_s: float = 20.0) -> re.Match[str]:
         """Until a log line matches."""
@@ -134,10 +143,14 @@ class Process:
 
 @contextmanager
 def serving(
-    home: Path, *arguments: str, listen: str = "127.0.0.1:0", settings: Mapping[str, object] | None = None
+    home: Path,
+    *arguments: str,
+    listen: str = "127.0.0.1:0",
+    http: str = "off",
+    settings: Mapping[str, object] | None = None,
 ) -> Iterator[Process]:
     """A NameServer that listens, with these settings by their keys."""
-    process = start(home, *arguments, listen=listen, settings=settings)
+    process = start(home, *arguments, listen=listen, http=http, settings=settings)
     try:
         process.wait_until_listening()
         yield process
@@ -146,11 +159,15 @@ def serving(
 
 
 def start(
-    home: Path, *arguments: str, listen: str = "127.0.0.1:0", settings: Mapping[str, object] | None = None
+    home: Path,
+    *arguments: str,
+    listen: str = "127.0.0.1:0",
+    http: str = "off",
+    settings: Mapping[str, object] | None = None,
 ) -> Process:
     """The same, without waiting: for those that are not expected to start. The caller ends it."""
     defined = [f"-D{key}={_text(value)}" for key, value in (settings or {}).items()]
-    return Process("serve", "--home", str(home), "--listen", listen, *defined, *arguments)
+    return Process("serve", "--home", str(home), "--listen", listen, "--http", http, *defined, *arguments)
 
 
 def _text(value: object) -> str:

@@ -15,7 +15,7 @@ from routebook.server.home import Home, default_home
 from routebook.server.load import load_settings
 from routebook.server.log import configure, escape
 from routebook.settings import Settings, listing
-from routebook.settings.table import LISTEN, PRODUCT_NAMESRV_ADDR
+from routebook.settings.table import HTTP_LISTEN, LISTEN, PRODUCT_NAMESRV_ADDR
 
 
 def serve(args: Sequence[str]) -> int:
@@ -35,7 +35,7 @@ def serve(args: Sequence[str]) -> int:
         from routebook.server.server import run
 
         remove_leftovers(Path(settings.config_store_path))
-        return run(settings, opened, warnings=warnings)
+        return run(settings, opened, warnings=warnings, cold=options.cold)
 
 
 def _parser() -> ArgumentParser:
@@ -43,7 +43,9 @@ def _parser() -> ArgumentParser:
     parser = ArgumentParser(prog="routebook serve", description="Run a NameServer.", allow_abbrev=False)
     option = parser.add_argument
     option("--listen", metavar="HOST:PORT", help="where to listen; port 0 takes a free one [127.0.0.1:9876]")
+    option("--http", metavar="HOST:PORT|off", help="where to serve HTTP, or not at all [127.0.0.1:8876]")
     option("--home", metavar="DIR", type=Path, help="where all state is kept [ROUTEBOOK_HOME, or ~/.routebook]")
+    option("--cold", action="store_true", help="begin with empty tables, like Java, whatever is remembered")
     option(
         *("-c", "--configFile"),
         metavar="FILE",
@@ -88,6 +90,7 @@ def _named(options: Namespace) -> Iterable[tuple[str, str, str]]:
     """The options that are short for a setting."""
     named = (
         (LISTEN, options.listen, "--listen"),
+        (HTTP_LISTEN, options.http, "--http"),
         (PRODUCT_NAMESRV_ADDR, options.namesrv_addr, "-n"),
         ("routebook.logFormat", options.log_format, "--log-format"),
         ("routebook.logLevel", options.log_level, "--log-level"),
@@ -96,11 +99,17 @@ def _named(options: Namespace) -> Iterable[tuple[str, str, str]]:
 
 
 def _exposure(settings: Settings) -> list[str]:
-    """A port that others can reach lets them change routes: say so, and what closes it."""
-    if not settings.listens_publicly:
-        return []
-    reachable = f"bindAddress={settings.bind_address}: everybody who reaches this port can change routes and settings"
-    return [f"{reachable}; bindAddress=127.0.0.1 closes it to other machines"]
+    """A port that others can reach lets them read or change routes: say so, and what closes it."""
+    said = []
+    if settings.listens_publicly:
+        reachable = (
+            f"bindAddress={settings.bind_address}: everybody who reaches this port can change routes and settings"
+        )
+        said.append(f"{reachable}; bindAddress=127.0.0.1 closes it to other machines")
+    if settings.serves_http_publicly:
+        readable = f"{HTTP_LISTEN}={settings.values[HTTP_LISTEN]}: everybody who reaches this port can read all routes"
+        said.append(f"{readable}; {HTTP_LISTEN}=127.0.0.1:8876 closes it to other machines")
+    return said
 
 
 def _print(settings: Settings, warnings: Iterable[str]) -> None:

@@ -82,9 +82,7 @@ class Preservation:
 
     def _leave(self, reason: PreservationEnd, now_ms: int) -> PreservationLeft:
         lasted_ms = now_ms - (self.since_ms or 0)
-        left = PreservationLeft(
-            reason=reason, lasted_ms=lasted_ms, returned=self._returned, silent=len(self.silent)
-        )
+        left = PreservationLeft(reason=reason, lasted_ms=lasted_ms, returned=self._returned, silent=len(self.silent))
         self.silent, self.since_ms, self._returned = {}, None, 0
         return left
 

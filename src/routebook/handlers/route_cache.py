@@ -17,11 +17,12 @@ class _Entry(msgspec.Struct, gc=False):
 class RouteCache:
     """Bodies by topic and profile. `stamp` grows with every change of anything, `base` with KV and settings alone."""
 
-    __slots__ = ("_budget", "_old", "_size", "_young", "encoded")
+    __slots__ = ("_budget", "_old", "_old_size", "_size", "_young", "encoded")
 
     def __init__(self, *, max_bytes: int) -> None:
         self._budget = max_bytes // 2
         self._size = 0
+        self._old_size = 0
         self._young: dict[tuple[str, bool], _Entry] = {}
         self._old: dict[tuple[str, bool], _Entry] = {}
         self.encoded = 0  # how often a route had to be encoded
@@ -39,6 +40,7 @@ class RouteCache:
             entry = self._old.pop(key, None)
             if entry is None:
                 return None
+            self._old_size -= _cost(key, entry)
             self._keep(key, entry)
         if entry.base != base or entry.revision != revision:
             return None
@@ -59,14 +61,15 @@ class RouteCache:
         if cost > self._budget:
             return
         if self._size + cost > self._budget:
-            self._old, self._young, self._size = self._young, {}, 0
+            self._old, self._old_size = self._young, self._size
+            self._young, self._size = {}, 0
         self._young[key] = entry
         self._size += cost
 
     @property
     def bytes_held(self) -> int:
         """What the cache takes, bodies and bookkeeping."""
-        return self._size + sum(_cost(key, entry) for key, entry in self._old.items())
+        return self._size + self._old_size
 
 
 def _cost(key: tuple[str, bool], entry: _Entry) -> int:

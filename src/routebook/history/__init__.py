@@ -5,3 +5,7 @@ history   History: route_at, brokers_at, timeline             whoever asks
 offline   open_offline: the same without a server             the command line
 answers   what they answer                                    docs/history.md
 """
+
+from typing import Final
+
+INDEX_NAME: Final = "history.db"  # in the home folder

@@ -1,4 +1,4 @@
-"""Broker groups from their events, by the tables' own replay, but of a journal that may have lost some of them."""
+"""Broker groups from their events, by the tables' own replay: what they show, and when that is news."""
 
 from collections.abc import Mapping
 
@@ -19,8 +19,18 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     filter_servers: tuple[str, ...] = ()
 
 
+class ShownGroup(msgspec.Struct, frozen=True):
+    """What a route shows of a group: addresses by id, and filter servers by address."""
+
+    cluster: str
+    acting_master: bool
+    zone: str | None
+    addrs: dict[int, str]
+    filter_servers: dict[str, tuple[str, ...]]
+
+
 class GroupState(msgspec.Struct, frozen=True, array_like=True):
-    """What routes show of a group."""
+    """A group; that a member is of another cluster than its group, no route shows."""
 
     cluster: str
     acting_master: bool
@@ -30,6 +40,11 @@ class GroupState(msgspec.Struct, frozen=True, array_like=True):
     @property
     def addrs(self) -> dict[int, str]:
         return {member.broker_id: member.addr for member in self.members}
+
+    @property
+    def shown(self) -> ShownGroup:
+        filters = {member.addr: member.filter_servers for member in self.members if member.filter_servers}
+        return ShownGroup(self.cluster, self.acting_master, self.zone, self.addrs, filters)
 
 
 class Groups:
@@ -48,15 +63,8 @@ class Groups:
 
     def apply(self, event: BrokerUp | BrokerChanged | BrokerDown) -> dict[str, GroupState | None]:
         """The groups that routes show otherwise now; None: gone."""
-        key = BrokerKey(event.cluster, event.addr)
-        lease = self._tables.lease_table.get(key)
-        if isinstance(event, BrokerDown):
-            if lease is None or event.broker not in lease.seats:
-                return {}  # when it came is lost
-        else:
-            self._make_room(key, event)
         apply(self._tables, event, now_ms=0)
-        lease = self._tables.lease_table.get(key)
+        lease = self._tables.lease_table.get(BrokerKey(event.cluster, event.addr))
         sharers = () if lease is None else lease.seats
         return self._news({event.broker, *sharers})
 
@@ -66,15 +74,6 @@ class Groups:
         self._tables = Tables()
         self._shown.clear()
         return gone
-
-    def _make_room(self, key: BrokerKey, event: BrokerUp | BrokerChanged) -> None:
-        """Whoever is in the way has left, and the journal has lost it."""
-        group = self._tables.group_table.get(event.broker)
-        if group is None:
-            return
-        for broker_id, member in list(group.members.items()):
-            if member != key and (broker_id == event.broker_id or member.addr == key.addr):
-                self._tables.unseat(member, event.broker)
 
     def _news(self, names: set[str]) -> dict[str, GroupState | None]:
         news: dict[str, GroupState | None] = {}

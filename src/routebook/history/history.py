@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from routebook.errors import HistoryError
 from routebook.history.answers import (
     BrokerTimeline,
     BrokerVersion,
@@ -23,7 +24,7 @@ from routebook.history.steps import build_route, queue_sums, steps_between
 
 
 class History:
-    """What an index file knows. Any thread may ask; questions wait for each other.
+    """What an index file knows. Any thread may ask; questions wait for each other, and raise HistoryError.
 
     `now_ms` is the clock of the server that feeds the index: while it runs, silence means that nothing changed.
     """
@@ -33,6 +34,7 @@ class History:
         self._now_ms = now_ms
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
+        self._file: int | None = None  # which file that is: one that was made again has another number
 
     def route_at(self, topic: str, at_ms: int) -> PastRoute:
         """The topic's route at a time, as the tables had it."""
@@ -65,7 +67,7 @@ class History:
                     addrs=group.addrs,
                     acting_master=group.acting_master,
                     zone=group.zone,
-                    since_ms=_time(moments, lookup.since(broker, seq)),
+                    since_ms=moments.time_if_kept(lookup.since(broker, seq)),
                 )
                 for broker, name in lookup.all()
                 if (group := lookup.group(broker, seq)) is not None
@@ -141,23 +143,28 @@ class History:
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[sqlite3.Connection, Moments]]:
-        """One state of the index for a whole answer, whatever is written meanwhile."""
+        """One state of the index for a whole answer, whatever is written meanwhile. Raises HistoryError."""
         with self._lock:
-            if self._db is None:
-                self._db = connect(self._path, read_only=True)
             try:
-                self._db.execute("BEGIN")
-                yield self._db, Moments(self._db, now_ms=None if self._now_ms is None else self._now_ms())
-                self._db.execute("COMMIT")
+                db = self._open()
+                db.execute("BEGIN")
+                yield db, Moments(db, now_ms=None if self._now_ms is None else self._now_ms())
+                db.execute("COMMIT")
+            except (sqlite3.Error, OSError) as problem:
+                self._let_go()
+                raise HistoryError(f"the history cannot be read just now: {problem}") from problem
             except BaseException:
-                self._let_go()  # the file may have been set aside: the next question opens the new one
+                self._let_go()
                 raise
+
+    def _open(self) -> sqlite3.Connection:
+        file = self._path.stat().st_ino
+        if self._db is None or file != self._file:
+            self._let_go()
+            self._db, self._file = connect(self._path, read_only=True), file
+        return self._db
 
     def _let_go(self) -> None:
         if self._db is not None:
             self._db.close()
             self._db = None
-
-
-def _time(moments: Moments, seq: int | None) -> int | None:
-    return None if seq is None or moments.run_of(seq) is None else moments.time_of(seq)

@@ -22,6 +22,7 @@ from routebook.history.groups import Groups, GroupState
 from routebook.history.loose_json import dump, from_blob, load
 from routebook.history.names import Names
 from routebook.history.pieces import Cell, by_bucket, fingerprint, pack
+from routebook.history.pruning import prune
 from routebook.history.state import Op, read_progress, write_progress
 from routebook.journal.lines import Damage
 from routebook.journal.reader import Hole, Item
@@ -80,6 +81,15 @@ class Indexer:
         write_progress(db, progress)
         db.execute("COMMIT")
         db.execute("BEGIN")
+
+    def forget_before(self, first_seq: int, first_at: int) -> None:
+        """The journal's first record is now this one. Between two commits."""
+        if first_seq <= self.progress.first_seq or first_seq > self.progress.last_seq:
+            return
+        prune(self._db, first_seq)
+        self._contents.clear()
+        self.progress.first_seq, self.progress.first_at = first_seq, first_at
+        self.commit()
 
     # -- one record ----------------------------------------------------------------------------------------------
 

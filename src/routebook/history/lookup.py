@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from routebook.codes import PERM_READ, PERM_WRITE
-from routebook.history.groups import GroupState
+from routebook.history.groups import GroupState, ShownGroup
 from routebook.history.loose_json import from_blob, load, to_blob
 from routebook.history.pieces import Cell, bucket_of, find, unpack
 from routebook.history.state import Op
@@ -21,7 +21,7 @@ class Part(msgspec.Struct, frozen=True):
     """What one broker contributes to a topic's route."""
 
     queues: Cell
-    group: GroupState
+    group: ShownGroup
 
 
 class Brokers:
@@ -48,9 +48,9 @@ class Brokers:
         row = self._db.execute(sql, (broker, seq)).fetchone()
         return None if row is None or row[0] is None else load(row[0], GroupState)
 
-    def since(self, broker: int, seq: int) -> int | None:
+    def since(self, broker: int, seq: int) -> int:
         """The number of the event that made the group what it was at `seq`."""
-        return _one(self._db, "SELECT max(seq) FROM groups WHERE broker = ? AND seq <= ?", (broker, seq))
+        return _one(self._db, "SELECT max(seq) FROM groups WHERE broker = ? AND seq <= ?", (broker, seq)) or 0
 
     def changes(self, broker: int, up_to: int) -> Iterator[int]:
         """Numbers of the events that changed the group, newest first."""
@@ -76,7 +76,7 @@ class TopicLookup:
         """What the broker contributed as of a number; None: nothing."""
         queues = self._queues(broker, seq)
         group = None if queues is None else self._brokers.group(broker, seq)
-        return None if queues is None or group is None else Part(queues, group)
+        return None if queues is None or group is None else Part(queues, group.shown)
 
     def mappings(self, seq: int) -> dict[int, TopicQueueMappingInfo]:
         """Static mappings by broker number."""

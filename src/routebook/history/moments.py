@@ -27,6 +27,7 @@ class Moments:
     def __init__(self, db: sqlite3.Connection, *, now_ms: int | None) -> None:
         self._db = db
         self._now_ms = now_ms
+        self._runs: dict[int, Run] = {}
         self.progress: Progress = read_progress(db)
 
     def number_at(self, at_ms: int) -> int:
@@ -52,12 +53,15 @@ class Moments:
         row = self._db.execute("SELECT run FROM marks WHERE seq = ?", (seq,)).fetchone()
         if row is None:
             return None
-        last = seq
-        for number, run in self._db.execute("SELECT seq, run FROM marks WHERE seq > ? ORDER BY seq", (seq,)):
-            if run != row[0]:
-                break
-            last = number
-        return Run(int(row[0]), int(last))
+        first = int(row[0])
+        if first not in self._runs:
+            last = seq
+            for number, run in self._db.execute("SELECT seq, run FROM marks WHERE seq > ? ORDER BY seq", (seq,)):
+                if run != first:
+                    break
+                last = number
+            self._runs[first] = Run(first, int(last))
+        return self._runs[first]
 
     def cause(self, seq: int) -> Cause:
         """What happened at a number that has a mark."""
@@ -67,7 +71,12 @@ class Moments:
 
     def time_of(self, seq: int) -> int:
         """When, by the running maximum, so that asking for this time gives what came of it."""
-        return int(self._db.execute("SELECT at_max FROM marks WHERE seq = ?", (seq,)).fetchone()[0])
+        return self.time_if_kept(seq) or 0
+
+    def time_if_kept(self, seq: int) -> int | None:
+        """The same; None if the event is older than what is kept."""
+        row = self._db.execute("SELECT at_max FROM marks WHERE seq = ?", (seq,)).fetchone()
+        return None if row is None else int(row[0])
 
     def certainty(self, at_ms: int, seq: int) -> Certainty:
         """How far to trust what is known as of a number about a time."""

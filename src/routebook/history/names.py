@@ -3,7 +3,7 @@
 import sqlite3
 from typing import Final, Literal
 
-from routebook.history.loose_json import from_blob, to_blob
+from routebook.history.loose_json import to_blob
 
 _MAX_CACHED: Final = 100_000  # beyond it the cache starts anew; SQLite knows them all
 
@@ -28,17 +28,7 @@ class Names:
             found = self._ids[name] = self._kept(to_blob(name))
         return found
 
-    def forget(self) -> None:
-        """What was numbered since the last commit has been rolled back."""
-        self._ids.clear()
-
     def _kept(self, blob: bytes) -> int:
         for (number,) in self._db.execute(self._select, (blob,)):
             return int(number)
         return self._db.execute(self._insert, (blob,)).lastrowid or 0
-
-
-def names_by_id(db: sqlite3.Connection, table: Literal["topics", "brokers", "words"]) -> dict[int, str]:
-    """The whole table."""
-    rows = db.execute(f"SELECT id, name FROM {table}")  # noqa: S608
-    return {number: from_blob(name) for number, name in rows}

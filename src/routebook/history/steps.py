@@ -28,7 +28,7 @@ def build_route(state: State, name: Callable[[int], str]) -> TopicRoute | None:
     parts = sorted((name(broker), part) for broker, part in state.parts.items() if part is not None)
     if not parts:
         return None
-    filters = {m.addr: list(m.filter_servers) for _, part in parts for m in part.group.members if m.filter_servers}
+    filters = {addr: list(servers) for _, part in parts for addr, servers in part.group.filter_servers.items()}
     return TopicRoute(
         broker_datas=[_broker_data(broker, part) for broker, part in parts],
         filter_server_table=filters,
@@ -52,10 +52,9 @@ def steps_between(before: State, after: State, name: Callable[[int], str]) -> li
             steps.append(
                 RouteStep(broker=name(broker), change=_change(old, new), before=_describe(old), after=_describe(new))
             )
-    for broker in sorted({*before.mappings, *after.mappings}, key=name):
-        if before.mappings.get(broker) != after.mappings.get(broker):
-            steps.append(RouteStep(broker=name(broker), change="mapping"))
-    return steps
+    mapped = sorted({*before.mappings, *after.mappings}, key=name)
+    remapped = [broker for broker in mapped if before.mappings.get(broker) != after.mappings.get(broker)]
+    return [*steps, *(RouteStep(broker=name(broker), change="mapping") for broker in remapped)]
 
 
 def _change(old: Part | None, new: Part | None) -> str:
@@ -89,6 +88,4 @@ def _broker_data(broker: str, part: Part) -> BrokerData:
 
 def _queue_data(broker: str, queues: Cell) -> QueueData:
     perm, read, write, flag = queues
-    return QueueData(
-        broker_name=broker, perm=perm, read_queue_nums=read, topic_sys_flag=flag, write_queue_nums=write
-    )
+    return QueueData(broker_name=broker, perm=perm, read_queue_nums=read, topic_sys_flag=flag, write_queue_nums=write)

@@ -36,6 +36,7 @@ class Backlog:
         "_why",
         "bytes",
         "dropped",
+        "holes",
         "limit",
         "next_seq",
     )
@@ -53,9 +54,15 @@ class Backlog:
         self.next_seq = next_seq
         self.limit = next_seq - 1
         self.dropped = 0
+        self.holes = 0
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    @property
+    def is_dropping(self) -> bool:
+        """Whether records are missing that were not told of yet."""
+        return self._dropped_from is not None
 
     def add(self, event: Event, at_ms: int, *, why_full: str) -> int:
         """Number an event and keep it, or drop it if there is no room: then `why_full` is the reason.
@@ -79,6 +86,7 @@ class Backlog:
     def lost(self, first: int, last: int, *, why: str, at_ms: int, certain: bool = True) -> None:
         """Numbers that are not on disk though they were written, or that were passed over."""
         self._holes.append((first, last))
+        self.holes += 1
         self._put(_hole(first, last, why=why, certain=certain), at_ms)
 
     def tell_hole(self, at_ms: int) -> None:
@@ -91,6 +99,7 @@ class Backlog:
         last = self.next_seq - 1
         self._dropped_from = None
         self._holes.append((first, last))
+        self.holes += 1
         self._put(_hole(first, last, why=self._why, count=self._dropped_here), at_ms)
 
     def front(self, max_bytes: int) -> list[Pending]:

@@ -40,6 +40,7 @@ class JournalStatus(msgspec.Struct, frozen=True, kw_only=True):
     written_records: int
     written_bytes: int
     dropped_records: int
+    holes: int  # stretches of numbers that are missing
     commits: int
     failures: int
     rolled_segments: int
@@ -118,6 +119,8 @@ class Writer:
                 raise JournalError(f"no record has the number {seq} yet")
             if not seq or self._backlog.is_dropped(seq):
                 problem = self._problem or "too much is waiting for the disk"
+                self._retry_at_s = 0.0  # somebody cares: the next one shall not fail if the disk is well again
+                self._wake.notify()
             elif seq <= self._durable_seq:
                 problem = None
             elif self._stopped or self._died:
@@ -154,6 +157,7 @@ class Writer:
                 written_records=self._written_records,
                 written_bytes=self._written_bytes,
                 dropped_records=backlog.dropped,
+                holes=backlog.holes,
                 commits=self._commits,
                 failures=self._failures,
                 rolled_segments=self.upkeep.rolled,
@@ -212,20 +216,20 @@ class Writer:
         if self._backlog.bytes >= self._options.batch_bytes:
             return now_s
         due_s = now_s + self._log.due_s(now_s)
-        if self._backlog:
+        if self._backlog or self._backlog.is_dropping:  # then numbers have to be promised, and the hole told of
             due_s = min(due_s, self._waiting_since_s + self._options.commit_ms / 1000)
         return due_s
 
     def _finish(self) -> None:
         while True:
             with self._wake:
-                if not self._backlog:
+                if not self._backlog and not self._backlog.is_dropping:
                     break
             if not self.commit():
                 break
         self._log.roll()
         with self._wake:
-            clean = not self._backlog and self._problem is None
+            clean = self._problem is None and not self._backlog and not self._backlog.is_dropping
             self._stopped = True
             last = self._backlog.next_seq - 1
         if clean and last:

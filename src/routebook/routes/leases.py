@@ -66,7 +66,8 @@ class Silence(NamedTuple):
 
 def silence(tables: Tables, now_ms: int, *, stretch_ms: int, also: Collection[BrokerKey] = ()) -> Silence:
     """Who runs out within `stretch_ms`, if nothing is heard of it; of a short timeout, half of it. `also` counts."""
-    known, overdue = 0, {}
+    known = 0
+    overdue: dict[BrokerKey, None] = {}
     for key, lease in tables.lease_table.items():
         if key not in also and any(seat.connection is None for seat in lease.seats.values()):
             continue

@@ -13,9 +13,10 @@ import termios
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from functools import partial
+from time import perf_counter_ns
 from typing import Final, cast
 
-from routebook.codes import FLAG_ONEWAY, FLAG_RESPONSE, VERSION_5_3_1, ResponseCode
+from routebook.codes import ADMIN_WRITES, FLAG_ONEWAY, FLAG_RESPONSE, VERSION_5_3_1, ResponseCode
 from routebook.errors import ProtocolError
 from routebook.events import DownReason
 from routebook.handlers import Caller, NameServer, Outcome, dispatch
@@ -24,6 +25,8 @@ from routebook.server.counts import Counts
 from routebook.server.effects import Performer
 from routebook.server.notes import Notes
 from routebook.server.opening import Opening
+from routebook.server.recorder import Recorder
+from routebook.server.timing import Latencies
 from routebook.server.tls import TlsContexts, TlsSession
 from routebook.wire.codec import encode_reply
 from routebook.wire.command import Command, Reply, SerializeType
@@ -52,19 +55,23 @@ class Shared:
         contexts: TlsContexts,
         performer: Performer,
         notes: Notes,
+        recorder: Recorder,
         opaques: Iterator[int],
         serialize_type: SerializeType,
         water_marks: tuple[int, int],
     ) -> None:
         self.nameserver = nameserver
         self.now_ms = clock.now_ms
+        self.wall_ms = clock.wall_ms
         self.contexts = contexts
         self.performer = performer
         self.notes = notes
+        self.recorder = recorder
         self.opaques = opaques
         self.serialize_type = serialize_type
         self.high_water, self.low_water = water_marks
         self.counts = Counts()
+        self.latencies = Latencies()
         self.connections: dict[int, Connection] = {}
         self.going_away = False  # answer GO_AWAY to whoever understands it
         self.stopping = False  # connections end because this server ends: that is no news about brokers
@@ -168,9 +175,9 @@ class Connection(asyncio.Protocol):
             shared.emptied.set()
         if shared.stopping:
             return
-        outcome = shared.nameserver.connection_lost(caller.connection, self._reason)
+        outcome = shared.nameserver.connection_lost(caller.connection, self._reason, shared.now_ms())
         if outcome.events:
-            shared.notes.happened(outcome.events, caller.address)
+            shared.recorder.record(outcome.events, at_ms=shared.wall_ms(), peer=caller.address)
         if outcome.effects:
             shared.performer.perform(outcome)
 
@@ -211,12 +218,15 @@ class Connection(asyncio.Protocol):
         requests, responses = counts.requests, counts.responses
         now_ms = shared.now_ms()
         answers: list[bytes] = []
-        size = 0
+        size = code = served = 0
+        began_ns = perf_counter_ns()
         try:
             while (command := next_command()) is not None:
                 if command.flag & FLAG_RESPONSE:
                     continue  # nothing was asked of this peer
-                requests[command.code] += 1
+                code = command.code
+                requests[code] += 1
+                served += 1
                 if shared.going_away and command.version > VERSION_5_3_1:
                     reply: Reply | None = _GO_AWAY
                 else:
@@ -248,13 +258,21 @@ class Connection(asyncio.Protocol):
             return
         if answers:
             self._write(answers[0] if len(answers) == 1 else b"".join(answers))
+        if served:
+            shared.latencies.add(code, served, perf_counter_ns() - began_ns)
 
     def _carry_out(self, command: Command, outcome: Outcome) -> Reply | None:
-        """Note and do what follows from a request. None: it will be answered later."""
+        """Record and do what follows from a request. None: it will be answered later."""
+        shared, durable = self._shared, 0
         if outcome.events:
-            self._shared.notes.happened(outcome.events, self._caller.address)
+            code = command.code
+            seq = shared.recorder.record(outcome.events, at_ms=shared.wall_ms(), peer=self._caller.address, code=code)
+            if code in ADMIN_WRITES and shared.recorder.journal is not None:
+                durable = seq
+        if not outcome.effects and not durable:
+            return outcome.reply
         later = partial(self._answer_later, command.opaque, bool(command.flag & FLAG_ONEWAY))
-        if outcome.effects and self._shared.performer.perform(outcome, later):
+        if shared.performer.perform(outcome, later, durable=durable):
             self._deferred += 1
             return None
         return outcome.reply

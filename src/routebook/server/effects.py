@@ -9,6 +9,7 @@ from routebook.events import DownReason
 from routebook.handlers import Outcome
 from routebook.server.notices import Notices
 from routebook.server.product import Product
+from routebook.server.recorder import Recorder
 from routebook.server.saving import Saver
 from routebook.wire.command import Reply
 
@@ -35,6 +36,7 @@ class Performer:
         self,
         *,
         saver: Saver,
+        recorder: Recorder,
         notices: Notices,
         product: Product,
         close: Callable[[int, DownReason], None],
@@ -42,6 +44,7 @@ class Performer:
         time: Callable[[], float],
     ) -> None:
         self._saver = saver
+        self._recorder = recorder
         self._notices = notices
         self._product = product
         self._close = close
@@ -59,8 +62,11 @@ class Performer:
             saving_ms=_oldest_ms(self._saving, now),
         )
 
-    def perform(self, outcome: Outcome, answer: Answer = _nobody) -> bool:
-        """Do it all. True: `answer` will be called later, with the reply to give; false: answer now."""
+    def perform(self, outcome: Outcome, answer: Answer = _nobody, *, durable: int = 0) -> bool:
+        """Do it all. True: `answer` will be called later, with the reply to give; false: answer now.
+
+        `durable` is the number of a record that is to be on disk first.
+        """
         later = False
         for effect in outcome.effects:
             match effect:
@@ -69,18 +75,29 @@ class Performer:
                 case CloseConnection():
                     self._close(effect.connection, effect.reason)
                 case SaveKv() | SaveSettings():
-                    self._save(effect, outcome.reply, answer)
+                    self._wait_for_disk(effect, durable, outcome.reply, answer)
                     later = True
                 case AskProduct():
                     self._ask(effect, answer)
                     later = True
+        if durable and not later:
+            self._wait_for_disk(None, durable, outcome.reply, answer)
+            later = True
         return later
 
-    def _save(self, effect: SaveKv | SaveSettings, reply: Reply | None, answer: Answer) -> None:
+    def _wait_for_disk(
+        self, effect: SaveKv | SaveSettings | None, durable: int, reply: Reply | None, answer: Answer
+    ) -> None:
         token = object()
         self._saving[token] = self._time()
+        left = (effect is not None) + (durable > 0)
+        wrong: str | None = None
 
-        def saved(wrong: str | None) -> None:
+        def one_done() -> None:
+            nonlocal left
+            left -= 1
+            if left:
+                return
             del self._saving[token]
             if wrong is not None:
                 self._unsaved(wrong)
@@ -89,7 +106,16 @@ class Performer:
             else:
                 answer(reply if reply is not None else Reply())
 
-        self._saver.save(effect, saved)
+        def saved(problem: str | None) -> None:
+            nonlocal wrong
+            wrong = problem
+            one_done()
+
+        if effect is not None:
+            self._saver.save(effect, saved)
+        if durable:
+            # Whether the journal took it or not: a full disk stops the journal, not the NameServer. Health tells.
+            self._recorder.when_durable(durable, lambda _kept: one_done())
 
     def _ask(self, effect: AskProduct, answer: Answer) -> None:
         token = object()

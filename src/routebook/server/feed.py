@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from routebook.journal.record import Record
-from routebook.journal.select import Selection
+from routebook.journal.select import Selection, brokers_of, topics_of
 from routebook.server.http.event_stream import of_record
 
 EVERYTHING: Final = Selection()
@@ -69,11 +69,13 @@ class Feed:
             if self.last_seq is not None and seq > self.last_seq + 1:
                 missed = Missed(self.last_seq + 1, seq - 1)
             self.last_seq = seq
-        message = None
+        if not self._channels:
+            return
+        message, fits = None, _matcher(record)
         for channel in self._channels.values():
             if missed is not None:
                 self._add(channel, missed)
-            if channel.wanted.fits(record):
+            if fits(channel.wanted):
                 if message is None:
                     message = Message(seq, self._encode(record))
                 self._add(channel, message)
@@ -95,9 +97,9 @@ class Feed:
         size = channel.bytes
         channel.add(message)
         self._bytes += channel.bytes - size
-        while (
-            len(channel.messages) > channel.limit or channel.bytes > _CHANNEL_BYTES or self._bytes > _ALL_BYTES
-        ) and len(channel.messages) > 1:
+        while len(channel.messages) > 1 and channel.is_over(_CHANNEL_BYTES):
+            self._bytes -= channel.drop_oldest()
+        while self._bytes > _ALL_BYTES and channel.messages:
             self._bytes -= channel.drop_oldest()
         if channel.waiting:
             self._wake_soon(channel)
@@ -121,6 +123,28 @@ class Feed:
             del self._to_wake[channel]
         if self._to_wake:
             asyncio.get_running_loop().call_soon(self._wake_some)
+
+
+def _matcher(record: Record) -> Callable[[Selection], bool]:
+    """What `Selection.fits` says, for many selections: what the record is about is worked out once, if at all."""
+    kind, event = record.kind, record.event
+    brokers: frozenset[str] | None = None
+    topics: frozenset[str] | None = None
+
+    def fits(wanted: Selection) -> bool:
+        nonlocal brokers, topics
+        if wanted.kinds and kind not in wanted.kinds:
+            return False
+        if wanted.brokers:
+            brokers = frozenset(brokers_of(event)) if brokers is None else brokers
+            if wanted.brokers.isdisjoint(brokers):
+                return False
+        if wanted.topics:
+            topics = frozenset(topics_of(event)) if topics is None else topics
+            return not wanted.topics.isdisjoint(topics)
+        return True
+
+    return fits
 
 
 class Subscription:
@@ -167,7 +191,7 @@ class Subscription:
         return taken
 
     async def wait(self, timeout_s: float) -> bool:
-        """Until there is something to take, or to learn from `dropped` or the feed's `closed`; False: it took too long."""
+        """Until there is something to take, or the feed is closed; False: it took too long."""
         channel = self._channel
         if self._position < channel.end or self._feed.closed:
             return True
@@ -223,6 +247,9 @@ class _Channel:
         self.messages.append(message)
         self.bytes += len(message.data)
         self.caught_up = 0
+
+    def is_over(self, most_bytes: int) -> bool:
+        return len(self.messages) > self.limit or self.bytes > most_bytes
 
     def drop_oldest(self) -> int:
         size = len(self.messages.pop(0).data)

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from routebook.handlers import NameServer
 from routebook.journal.writer import JournalStatus
 
 Fact: TypeAlias = int | float | str | bool | None
@@ -88,6 +89,19 @@ class Health:
             waiting_for=waiting_for,
             parts=parts,
         )
+
+
+def service_gate(ns: NameServer, now_ms: Callable[[], int]) -> Gate:
+    """Java: needWaitForService. Routes are not answered in the first seconds."""
+
+    def why() -> str | None:
+        settings = ns.settings
+        left_ms = ns.started_ms + settings.wait_seconds_for_service * 1000 - now_ms()
+        if settings.need_wait_for_service and left_ms > 0:
+            return f"needWaitForService: routes are answered in {-(-left_ms // 1000)} s"
+        return None
+
+    return why
 
 
 def of_journal(status: JournalStatus) -> Part:

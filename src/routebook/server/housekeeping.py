@@ -47,7 +47,7 @@ class Housekeeping:
     def _scan(self) -> None:
         shared = self._shared
         outcome = shared.nameserver.scan(shared.now_ms())
-        shared.notes.happened(outcome.events)
+        shared.recorder.record(outcome.events, at_ms=shared.wall_ms())
         shared.performer.perform(outcome)
 
     def _print_kv(self) -> None:

@@ -12,8 +12,13 @@ BACKLOG: Final = 1024  # Java: hard-coded
 _TCP_LISTEN: Final = "0A"
 
 
-def open_socket(host: str, port: int, *, receive_bytes: int = 0, send_bytes: int = 0) -> socket.socket:
-    """A listening socket on the first address of `host`. Sizes of 0 leave the system's. Raises ListenError."""
+def open_socket(
+    host: str, port: int, *, receive_bytes: int = 0, send_bytes: int = 0, chosen_by: str = "--listen"
+) -> socket.socket:
+    """A listening socket on the first address of `host`. Sizes of 0 leave the system's. Raises ListenError.
+
+    `chosen_by` is the option that people choose this port with.
+    """
     shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -34,20 +39,20 @@ def open_socket(host: str, port: int, *, receive_bytes: int = 0, send_bytes: int
         sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
-        raise ListenError(f"cannot listen on {shown}: {_reason(error, port)}") from None
+        raise ListenError(f"cannot listen on {shown}: {_reason(error, port, chosen_by)}") from None
     return sock
 
 
-def _reason(error: OSError, port: int) -> str:
+def _reason(error: OSError, port: int, chosen_by: str) -> str:
     match error.errno:
         case errno.EADDRINUSE:
             holder = find_listener(port)
             who = f"by {holder}" if holder else "by another process"
-            return f"the port is in use {who}; stop that one, or choose another port with --listen HOST:PORT"
+            return f"the port is in use {who}; stop that one, or choose another port with {chosen_by} HOST:PORT"
         case errno.EACCES:
-            return "this user may not use that port; choose one above 1023 with --listen HOST:PORT"
+            return f"this user may not use that port; choose one above 1023 with {chosen_by} HOST:PORT"
         case errno.EADDRNOTAVAIL:
-            return "that address is not one of this machine; choose another with --listen HOST:PORT"
+            return f"that address is not one of this machine; choose another with {chosen_by} HOST:PORT"
         case _:
             return error.strerror or str(error)
 

@@ -6,6 +6,7 @@ from typing import Final
 from routebook.events import (
     BrokerChanged,
     BrokerDown,
+    BrokerReturned,
     BrokerUp,
     DownReason,
     Event,
@@ -13,6 +14,8 @@ from routebook.events import (
     MappingsChanged,
     PermissionRestored,
     PermissionWiped,
+    PreservationEntered,
+    PreservationLeft,
     RequestDenied,
     ServerStarted,
     ServerStopped,
@@ -52,6 +55,8 @@ class Notes:
             case BrokerChanged():
                 role = {"before_id": event.before_id} if event.before_id != event.broker_id else {}
                 log.info("broker changed", **_broker(event), **role, version=_version(event), peer=peer)
+            case BrokerReturned():
+                log.info("broker returned", **_broker(event), peer=peer)
             case BrokerDown():
                 say = log.info if event.reason in _PLANNED else log.warning
                 say("broker down", **_broker(event), reason=event.reason.value, peer=peer)
@@ -77,10 +82,21 @@ class Notes:
                 log.info("setting changed", key=event.key, before=event.before, after=event.after, peer=peer)
             case RequestDenied():
                 self._rarely(self._log.warning, "request denied", peer, code=event.code, why=event.why)
+            case PreservationEntered():
+                counts = {"silent": event.silent, "known": event.known}
+                log.warning("most brokers are silent: their routes are kept", **counts, window_ms=event.window_ms)
+            case PreservationLeft():
+                counts = {"returned": event.returned, "silent": event.silent}
+                log.warning("routes are no longer kept", reason=event.reason.value, **counts, after_ms=event.lasted_ms)
             case ServerStarted():
-                log.info("started", version=event.version, listen=event.listen)
+                more = {"recovered": event.recovered} if event.recovered else {"cold": True} if event.cold else {}
+                log.info("started", version=event.version, listen=event.listen, **more)
             case ServerStopped():
                 log.info("stopped", reason=event.reason)
+
+    def remembered(self, wrong: str) -> None:
+        """Something is wrong with what was to be remembered."""
+        self._log.warning("not all is remembered", why=wrong)
 
     # Connections
 
@@ -148,7 +164,7 @@ class Notes:
             self._traffic.debug(f"Port: {port}, ResponseCode Distribution: {responses}")
 
 
-def _broker(event: BrokerUp | BrokerChanged | BrokerDown) -> dict[str, object]:
+def _broker(event: BrokerUp | BrokerChanged | BrokerReturned | BrokerDown) -> dict[str, object]:
     return {"cluster": event.cluster, "broker": event.broker, "id": event.broker_id, "addr": event.addr}
 
 

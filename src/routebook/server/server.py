@@ -19,21 +19,31 @@ from typing import Final
 from routebook import __version__
 from routebook.events import DownReason, ServerStarted, ServerStopped
 from routebook.handlers import NameServer
+from routebook.journal.files import FolderFiles
 from routebook.kv import KvStore
 from routebook.server.clock import Clock
 from routebook.server.connection import Connection, Shared
 from routebook.server.effects import Performer
+from routebook.server.feed import Feed
+from routebook.server.health import Health, service_gate
 from routebook.server.home import Home
 from routebook.server.housekeeping import Housekeeping
+from routebook.server.http.context import HttpContext
+from routebook.server.http.listener import HttpListener
 from routebook.server.idle import IdleSweep
+from routebook.server.keeping import SnapshotKeeper
 from routebook.server.listening import BACKLOG, open_socket
 from routebook.server.load import load_kv
 from routebook.server.log import get_log
+from routebook.server.minutes import Minutes
 from routebook.server.notes import Notes
 from routebook.server.notices import Notices
+from routebook.server.probes import add_probes
 from routebook.server.product import Product
+from routebook.server.recorder import Recorder
 from routebook.server.saving import Saver
 from routebook.server.tls import TlsContexts
+from routebook.server.warm import Memory, remember
 from routebook.settings import Settings
 from routebook.wire.command import SerializeType
 
@@ -45,14 +55,31 @@ _LINGER_S: Final = 1.0  # for a peer that has got everything and does not close 
 class Server:
     """One NameServer: `await start()`, then it serves on `port` until `await stop()`. It can be started once."""
 
-    def __init__(self, settings: Settings, *, kv: KvStore | None = None) -> None:
-        """`kv` None reads the KV file that the settings name. Raises StartError where something cannot be used."""
+    def __init__(
+        self, settings: Settings, *, kv: KvStore | None = None, home: Home | None = None, cold: bool = False
+    ) -> None:
+        """`kv` None reads the KV file that the settings name. Without a `home` nothing is remembered.
+
+        `cold` begins with empty tables whatever is remembered. Raises StartError where something cannot be used.
+        """
         self._settings = settings
         clock = Clock()
         if kv is None:
             kv = load_kv(Path(settings.kv_config_path))
-        self.nameserver = NameServer(settings, started_ms=clock.now_ms(), kv=kv)
+        self.memory: Memory | None = None
+        if home is not None and settings.journal.enabled:
+            self.memory = remember(
+                home.path, ns=home.ns, settings=settings, now_ms=clock.now_ms(), wall_ms=clock.wall_ms, cold=cold
+            )
+        self.ns = "" if home is None else home.ns
+        self._snapshot_folder = Path() if home is None else home.path / "snapshot"
+        routes = None if self.memory is None else self.memory.routes
+        self.nameserver = NameServer(settings, started_ms=clock.now_ms(), kv=kv, routes=routes)
         self._clock = clock
+        self._journal_files = None if home is None else FolderFiles(home.path / "journal")
+        self.health = Health()
+        self.health.add_gate("service", service_gate(self.nameserver, clock.now_ms))
+        self.health.hold("start", "the NameServer does not listen yet")
         self._contexts = TlsContexts(settings.tls)
         self._contexts.load()
         self._listener: asyncio.Server | None = None
@@ -66,11 +93,20 @@ class Server:
         serialize_type = SerializeType[settings.serialize_type]
         opaques = count()
         self._notes = notes = Notes(loop.time)
+        memory = self.memory
+        self.recorder = recorder = Recorder(
+            notes=notes,
+            ns=self.ns,
+            boot="" if memory is None else memory.boot,
+            journal=None if memory is None else memory.journal,
+        )
+        recorder.feed = self.feed = Feed(last_seq=recorder.last_seq)
         self._saver = Saver(kv_path=Path(settings.kv_config_path), settings_path=Path(settings.config_store_path))
         self._notices = Notices(opaques=opaques, serialize_type=serialize_type, trouble=notes.unreachable)
         self._product = Product(settings.product_namesrv_addrs, opaques=opaques, trouble=notes.unreachable)
         performer = Performer(
             saver=self._saver,
+            recorder=recorder,
             notices=self._notices,
             product=self._product,
             close=self._close_connection,
@@ -83,6 +119,7 @@ class Server:
             contexts=self._contexts,
             performer=performer,
             notes=notes,
+            recorder=recorder,
             opaques=opaques,
             serialize_type=serialize_type,
             water_marks=_water_marks(settings),
@@ -104,16 +141,22 @@ class Server:
             limit_s=settings.server_channel_max_idle_s,
             idle=lambda connection: notes.idle(connection.address),
         )
+        self._minutes = Minutes(self.nameserver.meter, recorder, notes=notes, wall_ms=self._clock.wall_ms)
+        self._begin_journal()
         self._listener = await loop.create_server(lambda: Connection(shared, loop.time), sock=sock, backlog=BACKLOG)
         self._housekeeping.start()
         self._idle.start()
-        notes.happened([ServerStarted(version=__version__, listen=self.address)])
+        self._minutes.start()
+        if self._snapshots is not None:
+            self._snapshots.start()
+        self.health.release("start")
 
     async def stop(self, reason: str = "asked to") -> None:
         """Accept nobody any more, answer everything that has arrived, and end every connection."""
         if self._listener is None or self._stop_started:
             return
         self._stop_started = True
+        self.health.hold("stop", "the server is stopping")
         await self._stop_accepting(self._listener)
         settings = self.nameserver.settings
         if settings.enable_shutdown_gracefully:
@@ -124,12 +167,60 @@ class Server:
         self._notices.close()
         self._product.close()
         await self._saver.close()
-        self._notes.happened([ServerStopped(reason=reason)])
+        self._minutes.stop()
+        self.recorder.record([ServerStopped(reason=reason)], at_ms=self._clock.wall_ms())
+        if self._snapshots is not None:
+            await self._snapshots.stop()
+        if self.memory is not None and not await asyncio.to_thread(self.memory.journal.stop):
+            self._notes.unsaved("the end of the journal: the disk does not take it")
+
+    def http_context(self) -> HttpContext:
+        """What HTTP is served from; once this one has started."""
+        memory = self.memory
+        return HttpContext(
+            nameserver=self.nameserver,
+            traffic=self._shared,
+            health=self.health,
+            feed=self.feed,
+            now_ms=self._clock.now_ms,
+            listen=self.address,
+            ns=self.ns,
+            boot=self.recorder.boot,
+            journal=None if memory is None else memory.journal,
+            journal_files=None if memory is None else self._journal_files,
+        )
 
     @property
     def connections(self) -> int:
         """How many are open."""
         return len(self._shared.connections)
+
+    def _begin_journal(self) -> None:
+        """From here on everything is recorded; first of all, how it began."""
+        memory, recorder, at_ms = self.memory, self.recorder, self._clock.wall_ms()
+        started = ServerStarted(
+            version=__version__,
+            listen=self.address,
+            recovered=0 if memory is None else memory.recovered,
+            cold=memory is not None and memory.cold,
+        )
+        if memory is None:
+            self._snapshots: SnapshotKeeper | None = None
+            recorder.record([started], at_ms=at_ms)
+            return
+        memory.journal.start()
+        for wrong in memory.wrong:
+            self._notes.remembered(wrong)
+        recorder.record([started, *memory.mended], at_ms=at_ms)
+        self._snapshots = SnapshotKeeper(
+            self._snapshot_folder,
+            routes=self.nameserver.routes,
+            recorder=recorder,
+            notes=self._notes,
+            wall_ms=self._clock.wall_ms,
+            every_s=self._settings.journal.snapshot_s,
+        )
+        add_probes(self.health, memory=memory, recorder=recorder, snapshots=self._snapshots, ns=self.nameserver)
 
     async def _stop_accepting(self, listener: asyncio.Server) -> None:
         # Who is already in the listening socket's queue may have sent a request: let the loop accept them first.
@@ -175,13 +266,13 @@ def _water_marks(settings: Settings) -> tuple[int, int]:
     return (high, min(low, high)) if high > 0 and low > 0 else (_HIGH_WATER, _LOW_WATER)
 
 
-def run(settings: Settings, home: Home, *, warnings: Iterable[str] = ()) -> int:
+def run(settings: Settings, home: Home, *, warnings: Iterable[str] = (), cold: bool = False) -> int:
     """Serve until a signal says stop; the exit code. Raises StartError."""
     log = get_log()
     for warning in warnings:
         log.warning(warning)
     _raise_file_limit()
-    server = Server(settings)
+    server = Server(settings, home=home, cold=cold)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         reason = runner.run(_serve(server))
     log.debug("home released", home=home.path, reason=reason)
@@ -194,12 +285,18 @@ async def _serve(server: Server) -> str:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             loop.add_signal_handler(number, _on_signal(stop, number))
+    address = server.nameserver.settings.http_listen
+    http = None if address is None else HttpListener(host=address[0], port=address[1])
     await server.start()
     _announce(server)
     gc.collect()
     gc.freeze()  # what is there now stays: no collection needs to look at it again
+    if http is not None:
+        http.start(server.http_context())
     reason = await stop
     await server.stop(reason)
+    if http is not None:
+        await http.stop()  # last, so that whoever watches sees the end
     return reason
 
 

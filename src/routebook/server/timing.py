@@ -1,6 +1,6 @@
 """How long requests take and how late the event loop is, in buckets of powers of two: cheap enough to do always.
 
-    bucket n holds values below 2**n microseconds, and not below half of that
+bucket n holds values below 2**n microseconds, and not below half of that
 """
 
 import asyncio

@@ -119,6 +119,12 @@ class Settings:
         self.serialize_type = text["routebook.serializeType"]
         self.product_namesrv_addrs = _addresses(text["routebook.productNamesrvAddr"])
         self.drain_s = number["routebook.drainSeconds"]
+        self.http_listen = _host_and_port(text["routebook.http.listen"])
+        self.http_hosts = text["routebook.http.hosts"]
+        self.http_watchers = number["routebook.http.watchers"]
+        self.peers = tuple(peer.strip() for peer in text["routebook.peers"].split(",") if peer.strip())
+        self.peers_interval_s = number["routebook.peers.intervalSeconds"]
+        self.peers_diverged_s = number["routebook.peers.divergedSeconds"]
         self.log_format = text["routebook.logFormat"]
         self.log_level = text["routebook.logLevel"]
         self.tls = TlsSettings(
@@ -159,10 +165,12 @@ class Settings:
     @property
     def listens_publicly(self) -> bool:
         """Whether anybody but this machine can reach the port."""
-        try:
-            return not ip_address(self.bind_address).is_loopback
-        except ValueError:
-            return self.bind_address.lower() != "localhost"
+        return _is_public(self.bind_address)
+
+    @property
+    def serves_http_publicly(self) -> bool:
+        """The same of the HTTP port."""
+        return self.http_listen is not None and _is_public(self.http_listen[0])
 
     def _with(self, changed: Mapping[str, Value], *, origin: str) -> "Settings":
         return Settings(
@@ -200,3 +208,17 @@ def _texts(values: Mapping[str, Value]) -> dict[str, str]:
 
 def _addresses(text: str) -> tuple[str, ...]:
     return tuple(address.strip() for address in text.split(";") if address.strip())
+
+
+def _host_and_port(text: str) -> tuple[str, int] | None:
+    if text == "off":
+        return None
+    host, _, port = text.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _is_public(host: str) -> bool:
+    try:
+        return not ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() != "localhost"

@@ -110,7 +110,40 @@ class Addresses(msgspec.Struct, frozen=True):
         return text
 
 
-Type: TypeAlias = Flag | Whole | OneOf | Text | NonEmpty | Addresses
+class Peers(msgspec.Struct, frozen=True):
+    """HOST:PORT of other NameServers, with /HTTP-PORT those that are Routebooks, parted by commas; or nothing."""
+
+    says: str = "HOST:PORT or HOST:PORT/HTTP-PORT, parted by commas"
+
+    def parse(self, text: str) -> str:
+        for peer in text.split(",") if text else ():
+            address, slash, http_port = peer.strip().partition("/")
+            host, _, port = address.rpartition(":")
+            if not (host and _is_port(port) and (not slash or _is_port(http_port))):
+                raise ValueError(self.says)
+        return text
+
+
+class Port(msgspec.Struct, frozen=True):
+    """HOST:PORT to listen on, or the word off."""
+
+    says: str = "HOST:PORT with a port from 0 to 65535, [HOST]:PORT for IPv6, or off"
+
+    def parse(self, text: str) -> str:
+        if text.lower() == "off":
+            return "off"
+        host, _, port = text.rpartition(":")
+        bracketed = host.startswith("[") and host.endswith("]") and len(host) > 2
+        if not (host and (bracketed or ":" not in host) and port.isascii() and port.isdigit() and int(port) < 65536):
+            raise ValueError(self.says)
+        return text
+
+
+Type: TypeAlias = Flag | Whole | OneOf | Text | NonEmpty | Addresses | Peers | Port
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) < 65536
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -268,12 +301,22 @@ SETTINGS: Final = (
          "count look-ups a minute of so many pairs of topic and client; the others as one"),
         ("routebook.recoveredLeaseSeconds", Whole(0, 86_400), 120, How.FIXED,
          "after a restart, wait so long for a broker known from before, or its own timeout if that is less"),
-        ("routebook.preservation.enabled", _FLAG, True, How.RUNTIME,
+        ("routebook.preservation.enabled", _FLAG, True, How.FIXED,
          "keep routes when most brokers fall silent at once"),
-        ("routebook.preservation.share", Whole(0, 100), 50, How.RUNTIME, "when more than so many of 100 do"),
-        ("routebook.preservation.minimum", _COUNT, 5, How.RUNTIME, "and at least so many"),
-        ("routebook.preservation.windowSeconds", Whole(1, 3600), 30, How.RUNTIME, "within so many seconds"),
-        ("routebook.preservation.maxSeconds", Whole(1, 86_400), 600, How.RUNTIME, "for so many seconds at most"),
+        ("routebook.preservation.share", Whole(0, 100), 50, How.FIXED, "when more than so many of 100 do"),
+        ("routebook.preservation.minimum", _COUNT, 5, How.FIXED, "and at least so many"),
+        ("routebook.preservation.windowSeconds", Whole(1, 3600), 30, How.FIXED, "within so many seconds"),
+        ("routebook.preservation.maxSeconds", Whole(1, 86_400), 600, How.FIXED, "for so many seconds at most"),
+        ("routebook.http.listen", Port(), "127.0.0.1:8876", How.FIXED,
+         "where HTTP is served: health, metrics, API, events; port 0 takes a free one; also `--http`"),
+        ("routebook.http.hosts", Text("names parted by commas"), "", How.FIXED,
+         "names that this machine is asked by over HTTP, beside addresses, localhost and its own; `*`: any"),
+        ("routebook.http.watchers", Whole(0, 100_000), 2000, How.FIXED, "how many may follow `/v1/events` at a time"),
+        ("routebook.peers", Peers(), "", How.FIXED,
+         "other NameServers to compare routes with, Java's or Routebook's; see docs/peers.md"),
+        ("routebook.peers.intervalSeconds", Whole(1, 86_400), 60, How.FIXED, "how often"),
+        ("routebook.peers.divergedSeconds", Whole(0, 86_400), 120, How.FIXED,
+         "a difference that lasts longer is not on its way any more"),
         ("routebook.logFormat", OneOf(("text", "json")), "text", How.FIXED, "log lines for people or for machines"),
         ("routebook.logLevel", OneOf(("debug", "info", "warning", "error")), "info", How.FIXED,
          "leave out what is less than this"),
@@ -307,6 +350,7 @@ BY_ENV: Final = {setting.env: setting for setting in SETTINGS}
 LISTEN: Final = "routebook.listen"  # short for bindAddress and listenPort: HOST:PORT
 LISTEN_ENV: Final = "ROUTEBOOK_LISTEN"
 PRODUCT_NAMESRV_ADDR: Final = "routebook.productNamesrvAddr"
+HTTP_LISTEN: Final = "routebook.http.listen"
 TLS_CONFIG_FILE: Final = "routebook.tls.configFile"
 
 # What Java takes as -Dkey=value and not in its settings file, and the setting it is here.

@@ -14,5 +14,5 @@ def test_same_bytes_until_something_changes() -> None:
     second = ns.ask(106).body
     assert second is not None
     assert b'"broker-b"' in second
-    ns.nameserver.connection_lost(2, DownReason.CLOSED)
+    ns.nameserver.connection_lost(2, DownReason.CLOSED, ns.now_ms)
     assert ns.ask(106).body == first

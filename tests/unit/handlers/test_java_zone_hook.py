@@ -10,8 +10,8 @@ from tests.support.requests import Asker
 @pytest.fixture
 def ns() -> Asker:
     asker = Asker()
-    asker.register("t", "u", broker="BrokerA", addr="127.0.0.1:10911", **{"__ZONE_NAME": "ZoneA"})
-    asker.register("t", "u", broker="BrokerB", addr="127.0.0.2:10911", connection=2, **{"__ZONE_NAME": "ZoneB"})
+    asker.register("t", "u", broker="BrokerA", addr="127.0.0.1:10911", __ZONE_NAME="ZoneA")
+    asker.register("t", "u", broker="BrokerB", addr="127.0.0.2:10911", connection=2, __ZONE_NAME="ZoneB")
     return asker
 
 

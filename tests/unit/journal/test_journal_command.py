@@ -9,14 +9,18 @@ from typer.testing import CliRunner, Result
 import routebook.cli.journal as command
 from routebook.events import Event, ServerStopped
 from routebook.journal.backlog import Pending
+from routebook.journal.describe import describe_time
 from routebook.journal.files import FolderFiles
 from routebook.journal.log import SegmentLog
 from routebook.journal.options import JournalOptions
 from routebook.journal.record import RecordEncoder
 from routebook.journal.rolling import roll_segment
+from routebook.journal.segments import open_name
 from tests.support.journal_events import EVERY_KIND
 
 START_MS = 1_731_700_000_000  # 2024-11-15T19:46:40Z
+LAST = len(EVERY_KIND)
+MISSING = f"records {LAST + 1} to {LAST + 8} missing"
 ENCODER = RecordEncoder(ns="n", boot="b")
 
 
@@ -52,7 +56,7 @@ def test_tail_shows_the_newest(home: Path) -> None:
     ran = run("tail", "--home", home, "-n", 2)
     assert ran.exit_code == 0
     first, second = ran.stdout.splitlines()
-    assert first.split()[:4] == ["2024-11-15", "19:47:00.000Z", "20", "journal_hole"]
+    assert first.split()[:4] == [*describe_time(START_MS + (LAST - 1) * 1000).split(), str(LAST - 1), "journal_hole"]
     assert second.endswith("reason=SIGTERM")
 
 
@@ -76,7 +80,7 @@ def test_tail_follows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def wait() -> bool:
         match next(looks):
             case 0:
-                write(home / "journal", [ServerStopped(reason="later"), EVERY_KIND[0]], first=30)
+                write(home / "journal", [ServerStopped(reason="later"), EVERY_KIND[0]], first=LAST + 9)
                 return True
             case _:
                 raise KeyboardInterrupt
@@ -85,7 +89,7 @@ def test_tail_follows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = run("tail", "--home", home, "-n", 1, "-f", "--kind", "server_stopped")
     assert ran.exit_code == 0
     assert [line.split("reason=")[1] for line in ran.stdout.splitlines()] == ["SIGTERM", "later"]
-    assert "records 22 to 29 missing" in ran.stderr
+    assert MISSING in ran.stderr
 
 
 def test_terminal_escapes_are_not_passed_on(tmp_path: Path) -> None:
@@ -100,18 +104,19 @@ def test_verify_a_whole_journal(home: Path) -> None:
 
 
 def test_verify_lists_what_is_wrong(home: Path) -> None:
-    write(home / "journal", [ServerStopped(reason="x")], first=30)
-    with (home / "journal" / f"{30:020}.jsonl").open("ab") as file:
+    write(home / "journal", [ServerStopped(reason="x")], first=LAST + 9)
+    with (home / "journal" / open_name(LAST + 9)).open("ab") as file:
         file.write(b"#\n{")
     ran = run("verify", "--home", home)
     assert ran.exit_code == 1
     damaged, hole, unfinished, verdict = ran.stdout.splitlines()
-    assert damaged.startswith("damaged: 00000000000000000030.jsonl, line 2 ")
-    assert hole.startswith("hole: records 22 to 29 missing")
+    assert damaged.startswith(f"damaged: {open_name(LAST + 9)}, line 2 ")
+    assert hole.startswith(f"hole: {MISSING}")
     assert unfinished.startswith("unfinished: ")
     assert verdict.startswith("not whole: ")
     report = json.loads(run("verify", "--home", home, "--json").stdout)
-    assert (report["holes"][0]["first"], report["holes"][0]["last"], report["damage"][0]["line"]) == (22, 29, 2)
+    assert (report["holes"][0]["first"], report["holes"][0]["last"]) == (LAST + 1, LAST + 8)
+    assert report["damage"][0]["line"] == 2
 
 
 def test_export_a_stretch_of_time(home: Path) -> None:
@@ -128,11 +133,11 @@ def test_export_to_a_file_is_the_journal_itself(home: Path, tmp_path: Path) -> N
 
 
 def test_export_of_a_damaged_journal_says_so(home: Path) -> None:
-    write(home / "journal", [ServerStopped(reason="x")], first=30)
+    write(home / "journal", [ServerStopped(reason="x")], first=LAST + 9)
     ran = run("export", "--home", home)
     assert ran.exit_code == 1
     assert len(ran.stdout.splitlines()) == len(EVERY_KIND) + 1
-    assert ran.stderr.startswith("routebook: records 22 to 29 missing")
+    assert ran.stderr.startswith(f"routebook: {MISSING}")
 
 
 def test_stats(home: Path) -> None:

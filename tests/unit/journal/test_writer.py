@@ -257,6 +257,47 @@ def test_a_segment_removed_under_the_writer_is_a_hole() -> None:
     assert (told.first_missing, told.last_missing) == (1, 2)
 
 
+class BusyFiles(FaultyFiles):
+    """While the first sync takes its time, more happens than there is room and than numbers are promised for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writer: Writer | None = None
+        self.seqs: list[int] = []
+
+    def _end(self) -> None:
+        super()._end()
+        if self.calls[-1].startswith("sync") and self.writer is not None and not self.seqs:
+            self.seqs = [self.writer.append(EVENT, 1) for _ in range(20)]
+
+
+def test_a_burst_beyond_the_promised_numbers_is_got_over_without_another_event() -> None:
+    files = BusyFiles()
+    writer = files.writer = writer_of(files)
+    for _ in range(4):
+        writer.append(EVENT, 1)
+    for _ in range(3):
+        writer.commit()
+    assert 0 in files.seqs
+    told = [event for event in records(files).values() if isinstance(event, JournalHole)]
+    assert [hole.count for hole in told] == [writer.status().dropped_records]
+    assert writer.append(EVENT, 1)
+
+
+@pytest.mark.parametrize("is_started", [False, True])
+def test_a_stop_tells_of_what_was_dropped_just_before(is_started: bool) -> None:
+    files = BusyFiles()
+    writer = files.writer = writer_of(files)
+    for _ in range(4):
+        writer.append(EVENT, 1)
+    if is_started:
+        writer.start()
+    assert writer.stop()
+    told = [event for event in records(files).values() if isinstance(event, JournalHole)]
+    assert [hole.count for hole in told] == [writer.status().dropped_records]
+    assert opened(files).found.passed_over is None
+
+
 # -- threads -----------------------------------------------------------------------------------------------------
 
 
@@ -272,9 +313,9 @@ class WatchedFiles(FaultyFiles):
         with self.changed:
             self.changed.notify_all()
 
-    def wait_for(self, call: str) -> bool:
+    def wait_for(self, call: str, *, times: int = 1) -> bool:
         with self.changed:
-            return self.changed.wait_for(lambda: any(made.startswith(call) for made in self.calls), 30)
+            return self.changed.wait_for(lambda: sum(made.startswith(call) for made in self.calls) >= times, 30)
 
 
 @pytest.fixture
@@ -298,6 +339,21 @@ def test_records_get_to_disk_by_themselves() -> None:
     writer.append(EVENT, 1)
     assert files.wait_for("sync")
     assert writer.stop()
+
+
+def test_a_burst_beyond_the_promised_numbers_is_got_over_by_the_thread() -> None:
+    class Watched(WatchedFiles, BusyFiles):
+        pass
+
+    files = Watched()
+    writer = files.writer = writer_of(files, JournalOptions(queue_records=4, commit_ms=1))
+    for _ in range(4):
+        writer.append(EVENT, 1)
+    writer.start()
+    assert files.wait_for("sync", times=2), "the first four, and the hole"
+    assert writer.stop()
+    assert 0 in files.seqs
+    assert [event for event in records(files).values() if isinstance(event, JournalHole)]
 
 
 def test_durable_forces_a_commit(running: Writer) -> None:

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from routebook.server.clock import Clock
-from routebook.server.counts import Counts
+from routebook.server.counts import OTHER, Counts
 
 
 def test_now_is_the_wall_clock() -> None:
@@ -29,3 +29,15 @@ def test_counts_are_printed_as_java_does_and_begin_anew() -> None:
     counts.responses[0] += 3
     assert counts.take() == ("{105:2, 322:1}", "{0:3}")
     assert counts.take() == (None, None)
+
+
+def test_totals_are_kept_and_codes_that_mean_nothing_are_summed() -> None:
+    counts = Counts()
+    for code in (105, 105, 77_777, 88_888):
+        counts.requests[code] += 1
+    counts.responses[0] += 4
+    assert counts.totals() == ({105: 2, OTHER: 2}, {0: 4})
+    counts.take()
+    counts.requests[105] += 1
+    counts.responses[9_999] += 1
+    assert counts.totals() == ({105: 3, OTHER: 2}, {0: 4, OTHER: 1})

@@ -1,17 +1,43 @@
-"""What the HTTP side looks at: the server's parts, to be read only. Parts that come later, or never, are None until then."""
+"""What the HTTP side looks at: the server's parts, to be read only. A part that comes later, or never, is None."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from routebook.handlers import NameServer
 from routebook.history.answers import PastBrokers, PastRoute
 from routebook.journal.files import Files
 from routebook.journal.writer import Writer
-from routebook.server.connection import Shared
+from routebook.server.counts import Counts
 from routebook.server.feed import Feed
 from routebook.server.health import Health
-from routebook.server.timing import LoopDelay
+from routebook.server.timing import Latencies, LoopDelay
+
+if TYPE_CHECKING:
+    from routebook.peers.watching import PeerStatus
+
+
+class Held(Protocol):
+    """A connection to the NameServer port."""
+
+    @property
+    def held_back(self) -> bool: ...
+
+
+class Traffic(Protocol):
+    """What goes over the NameServer port; `server.connection.Shared` is it."""
+
+    @property
+    def counts(self) -> Counts: ...
+
+    @property
+    def latencies(self) -> Latencies: ...
+
+    @property
+    def connections(self) -> Mapping[int, Held]: ...
+
+    @property
+    def accepted(self) -> int: ...
 
 
 class Past(Protocol):
@@ -23,9 +49,9 @@ class Past(Protocol):
 
 
 class PeerReports(Protocol):
-    """The comparison with other NameServers, as far as HTTP asks it: a msgspec struct per peer."""
+    """The comparison with other NameServers, as far as HTTP asks it."""
 
-    def report(self) -> list[object]: ...
+    def report(self) -> "list[PeerStatus]": ...
 
 
 @dataclass(kw_only=True, slots=True)
@@ -33,7 +59,7 @@ class HttpContext:
     """One server. `journal` and `journal_files` are both there or neither is."""
 
     nameserver: NameServer
-    shared: Shared
+    traffic: Traffic
     health: Health
     feed: Feed
     now_ms: Callable[[], int]
@@ -46,3 +72,4 @@ class HttpContext:
     peers: PeerReports | None = None
     loop_delay: LoopDelay = field(default_factory=LoopDelay)
     http_requests: dict[tuple[str, int], int] = field(default_factory=dict)  # by route and status
+    watchers: int = 0  # of /v1/events, those that are still catching up included

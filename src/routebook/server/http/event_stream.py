@@ -1,14 +1,14 @@
 """Server-sent events as bytes. Pure.
 
-    id: 7                      the record's number: what a client sends back as Last-Event-ID
-    data: {"v":1,"ns":…}       the journal's line, as it is
+id: 7                      the record's number: what a client sends back as Last-Event-ID
+data: {"v":1,"ns":…}       the journal's line, as it is
 
-    event: missing             what is not a record has a name: missing, reset, dropped, stopping
-    id: 9                      where a client that comes back goes on; absent if it has nothing to go on from
-    data: {"first":8,"last":9,"why":…}
+event: missing             what is not a record has a name: missing, reset, dropped, stopping
+id: 9                      where a client that comes back goes on; absent if it has nothing to go on from
+data: {"first":8,"last":9,"why":…}
 
-    : alive                    every few seconds; the id moves on also where a filter lets nothing through
-    id: 12
+: alive                    every few seconds; the id moves on also where a filter lets nothing through
+id: 12
 """
 
 from typing import Final
@@ -22,11 +22,15 @@ _RETRY_MS: Final = 2000
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True):
-    """Records that cannot be shown: not kept any more, lost, or not on disk."""
+    """Records that cannot be shown: not kept any more, lost, or not on disk.
+
+    `certain` is false after a crash: most of these numbers were never handed out.
+    """
 
     first: int
     last: int
     why: str
+    certain: bool = True
 
 
 class Reset(msgspec.Struct, frozen=True, kw_only=True):

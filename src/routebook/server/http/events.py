@@ -1,23 +1,26 @@
 """`/v1/events`: what happens, as it happens, and on return everything since; no gap, no duplicate.
 
-    Last-Event-ID ─► journal, up to what is on disk        nothing is held for the reader meanwhile
-                     subscribe to the feed at number n
-                     journal, up to n                      waits for the disk; the feed's bounded queue holds the rest
-                     feed, from n + 1 on
+Last-Event-ID ─► journal, up to what is on disk        nothing is held for the reader meanwhile
+                 subscribe to the feed at number n
+                 journal, up to n                      waits for the disk; the feed's bounded queue holds the rest
+                 feed, from n + 1 on
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from difflib import get_close_matches
 from typing import Annotated, Any, Final
 
 from litestar import Request, get
-from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 from litestar.response import Stream
 
 from routebook.journal.record import KINDS
 from routebook.journal.select import Selection
 from routebook.server.feed import Feed, Message, Missed, Subscription
+from routebook.server.http.context import HttpContext
+from routebook.server.http.dependencies import Context, Journal
+from routebook.server.http.errors import Refusal, answer, documented
 from routebook.server.http.event_stream import (
     MEDIA_TYPE,
     Dropped,
@@ -28,13 +31,11 @@ from routebook.server.http.event_stream import (
     of_notice,
     opening,
 )
-from routebook.server.http.dependencies import Context, Journal
-from routebook.server.http.errors import Refusal, documented
 from routebook.server.http.past import Entry, JournalPast
 
 HEARTBEAT_S: Final = 15.0
 
-Names = Annotated[list[str] | None, Parameter(description="repeatable; one of them must fit")]
+Names = Annotated[list[str] | None, QueryParameter(description="repeatable; one of them must fit")]
 
 
 @get(
@@ -42,7 +43,7 @@ Names = Annotated[list[str] | None, Parameter(description="repeatable; one of th
     summary="What happens, as it happens",
     media_type=MEDIA_TYPE,
     responses={
-        200: ResponseSpec(str, description="A stream of server-sent events", media_type=MEDIA_TYPE),
+        200: answer(str, "A stream of server-sent events", media_type=MEDIA_TYPE),
         **documented(400, 503),
     },
 )
@@ -54,56 +55,83 @@ async def events(
     broker: Names = None,
     kind: Names = None,
     last_event_id: Annotated[
-        str | None, Parameter(description="go on after this number; the header Last-Event-ID says the same, and wins")
+        str | None, QueryParameter(description="go on after this number; or the header Last-Event-ID, which wins")
     ] = None,
 ) -> Stream:
     """Server-sent events: each record of the journal with its number as `id`; docs/http.md has the form."""
     wanted = Selection(kinds=_kinds(kind), brokers=frozenset(broker or ()), topics=frozenset(topic or ()))
     after = _number(request.headers.get("last-event-id") or last_event_id)
     most = context.nameserver.settings.http_watchers
-    if context.feed.readers >= most:
+    if context.watchers >= most:
         raise Refusal(503, f"{most} watch already", "come back later, or raise routebook.http.watchers")
-    stream = _EventStream(context.feed, journal, wanted)
+    stream = EventStream(context.feed, journal, wanted)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return Stream(stream.chunks(after), media_type=MEDIA_TYPE, headers=headers)
+    return Stream(_counted(context, stream.chunks(after)), media_type=MEDIA_TYPE, headers=headers)
 
 
-class _EventStream:
-    """What one watcher gets."""
+async def _counted(context: HttpContext, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    context.watchers += 1
+    try:
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                yield chunk
+    finally:
+        context.watchers -= 1
+
+
+class EventStream:
+    """What one watcher gets. Each generator closes those it draws from, so that nobody is waited for who has left."""
 
     def __init__(self, feed: Feed, journal: JournalPast | None, wanted: Selection) -> None:
         self._feed = feed
         self._journal = journal
         self._wanted = wanted
+        self._done = 0
 
-    async def chunks(self, after: int | None) -> AsyncIterator[bytes]:
+    async def chunks(self, after: int | None) -> AsyncGenerator[bytes, None]:
+        """Everything after a number, None: from now on. Ends where the reader has to come back."""
+        self._done = after or 0
+        try:
+            async with aclosing(self._everything(after)) as everything:
+                async for chunk in everything:
+                    yield chunk
+        except OSError as problem:
+            why = f"the journal cannot be read: {problem.strerror or problem}"
+            yield of_notice(Dropped(resume_after=self._done, why=why), after=self._done)
+
+    async def _everything(self, after: int | None) -> AsyncGenerator[bytes, None]:
         yield opening()
         if after is not None and self._journal is not None:
-            if after > self._journal.last_seq:
-                yield of_notice(Reset(last_event_id=after, last_seq=self._journal.last_seq), after=0)
+            last_seq = self._journal.last_seq
+            if after > last_seq:
+                yield of_notice(Reset(last_event_id=after, last_seq=last_seq), after=0)
                 after = None
             else:
-                async for batch in self._journal.after(after):
-                    yield self._joined(batch)
-                    after = batch[-1].seq
+                async with aclosing(self._journal.after(after)) as batches:
+                    async for batch in batches:
+                        yield self._joined(batch)
+                        after = batch[-1].seq
         with self._feed.subscribe(self._wanted) as subscription:
             if after is not None:
-                async for chunk in self._gap(after, subscription.resume_after):
+                async with aclosing(self._gap(after, subscription.resume_after)) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
+            async with aclosing(self._live(subscription)) as chunks:
+                async for chunk in chunks:
                     yield chunk
-            async for chunk in self._live(subscription):
-                yield chunk
 
-    async def _gap(self, after: int, upto: int) -> AsyncIterator[bytes]:
+    async def _gap(self, after: int, upto: int) -> AsyncGenerator[bytes, None]:
         """Numbers that were handed out before the subscription began, or past it."""
         if self._journal is None:
             if after < upto:
                 missing = Missing(first=after + 1, last=upto, why="there is no journal")
                 yield of_notice(missing, after=upto)
             return
-        async for batch in self._journal.between(after, upto):
-            yield self._joined(batch)
+        async with aclosing(self._journal.between(after, upto)) as batches:
+            async for batch in batches:
+                yield self._joined(batch)
 
-    async def _live(self, subscription: Subscription) -> AsyncIterator[bytes]:
+    async def _live(self, subscription: Subscription) -> AsyncGenerator[bytes, None]:
         while True:
             taken = subscription.take()
             if subscription.dropped:
@@ -116,17 +144,19 @@ class _EventStream:
                 if not await subscription.wait(HEARTBEAT_S):
                     yield alive(after=subscription.resume_after)
                 continue
-            async for chunk in self._taken(taken):
-                yield chunk
+            async with aclosing(self._taken(taken)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
 
-    async def _taken(self, taken: list[Message | Missed]) -> AsyncIterator[bytes]:
+    async def _taken(self, taken: list[Message | Missed]) -> AsyncGenerator[bytes, None]:
         if not any(isinstance(message, Missed) for message in taken):
             yield b"".join(message.data for message in taken)
             return
         for message in taken:
             if isinstance(message, Missed):
-                async for chunk in self._gap(message.first - 1, message.last):
-                    yield chunk
+                async with aclosing(self._gap(message.first - 1, message.last)) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
             else:
                 yield message.data
 
@@ -138,7 +168,8 @@ class _EventStream:
                 chunks.append(of_notice(entry.missing, after=entry.seq))
             elif entry.record is not None and self._wanted.fits(entry.record):
                 chunks.append(entry.data)
-        return b"".join(chunks) or alive(after=batch[-1].seq)
+        self._done = batch[-1].seq
+        return b"".join(chunks) or alive(after=self._done)
 
 
 def _kinds(given: list[str] | None) -> frozenset[str]:
@@ -154,5 +185,7 @@ def _number(text: str | None) -> int | None:
     if text is None or not text.strip():
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 20):
-        raise Refusal(400, f"Last-Event-ID {text[:100]} is not a number", "send back the id of the last event as it came")
+        raise Refusal(
+            400, f"Last-Event-ID {text[:100]} is not a number", "send back the id of the last event as it came"
+        )
     return int(text)

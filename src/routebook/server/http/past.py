@@ -7,13 +7,17 @@ it reaches the window.
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from typing import Final, NamedTuple
+
+import msgspec
 
 from routebook.errors import JournalDegraded
 from routebook.journal.files import Files
-from routebook.journal.reader import Hole, Item, Line, read
+from routebook.journal.lines import Damage
+from routebook.journal.reader import Cursor, Hole, Item, Line
 from routebook.journal.record import Record
 from routebook.journal.segments import list_segments
 from routebook.journal.writer import Writer
@@ -23,6 +27,7 @@ _BATCH_BYTES: Final = 256 * 1024
 _BATCH_RECORDS: Final = 500
 _WINDOW_BYTES: Final = 4 << 20
 _WINDOW_S: Final = 60.0
+_REACH: Final = 10_000  # who is so little ahead of the window waits until it gets there
 _DURABLE_S: Final = 5.0
 
 
@@ -34,6 +39,12 @@ class Entry(NamedTuple):
     data: bytes = b""
     missing: Missing | None = None
 
+    def cut(self, after: int) -> "Entry":
+        """Without what of a missing stretch the reader is done with."""
+        if self.missing is None or self.missing.first > after:
+            return self
+        return self._replace(missing=msgspec.structs.replace(self.missing, first=after + 1))
+
 
 class JournalPast:
     """Records of the journal after a number, in batches."""
@@ -43,7 +54,6 @@ class JournalPast:
         self._writer = writer
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="http-journal")
         self._window = _Window(files)
-        self._lengthening = asyncio.Lock()
         self._forget: asyncio.TimerHandle | None = None
 
     @property
@@ -56,35 +66,36 @@ class JournalPast:
         if self._forget is not None:
             self._forget.cancel()
 
-    async def after(self, seq: int) -> AsyncIterator[list[Entry]]:
+    async def after(self, seq: int) -> AsyncGenerator[list[Entry], None]:
         """Everything on disk after `seq`, until there is no more."""
         own = None
         while True:
-            if not self._window.has(seq) and seq > self._window.after:
+            if seq > self._window.end + _REACH and self._window.growing is None:
                 self._window = _Window(self._files, after=seq)
-            if self._window.has(seq):
+            if self._window.after <= seq <= self._window.end + _REACH:
                 own = None
-                batch = self._window.entries(seq) or await self._lengthen(seq)
+                batch = await self._from_window(seq)
             else:
                 own = own or _Reading(self._files, after=seq)
                 batch = await self._on_thread(own)
             if not batch:
                 return
-            yield batch
+            yield [batch[0].cut(seq), *batch[1:]]
             seq = batch[-1].seq
 
-    async def between(self, after: int, upto: int) -> AsyncIterator[list[Entry]]:
+    async def between(self, after: int, upto: int) -> AsyncGenerator[list[Entry], None]:
         """Records `after + 1` to `upto`, all of them handed out: waits for the disk; what is not there is missing."""
         if after >= upto:
             return
         why = await self._why_not_on_disk(upto)
-        async for batch in self.after(after):
-            wanted = [entry for entry in batch if entry.seq <= upto]
-            if wanted:
-                yield wanted
-                after = wanted[-1].seq
-            if len(wanted) < len(batch):
-                break
+        async with aclosing(self.after(after)) as batches:
+            async for batch in batches:
+                wanted = [entry for entry in batch if entry.seq <= upto]
+                if wanted:
+                    yield wanted
+                    after = wanted[-1].seq
+                if len(wanted) < len(batch):
+                    break
         if after < upto:
             yield [_missing(after + 1, upto, why or "not in the journal")]
 
@@ -98,19 +109,26 @@ class JournalPast:
             return "not on disk in time"
         return None
 
-    async def _lengthen(self, seq: int) -> list[Entry]:
+    async def _from_window(self, seq: int) -> list[Entry]:
         window = self._window
-        async with self._lengthening:
-            known = window.entries(seq)  # somebody else may have read it meanwhile
-            if known:
-                return known
-            fresh = await self._on_thread(window.reading())
-            window.add(fresh)
-        loop = asyncio.get_running_loop()
+        while not (known := window.entries(seq)):
+            end = window.end
+            if end < self._writer.status().durable_seq:
+                if window.growing is None:
+                    window.growing = asyncio.get_running_loop().create_task(self._grow(window))
+                await asyncio.shield(window.growing)  # it goes on for the others if this reader leaves
+            if window.end == end:
+                break
         if self._forget is not None:
             self._forget.cancel()
-        self._forget = loop.call_later(_WINDOW_S, self._forget_window)
-        return fresh
+        self._forget = asyncio.get_running_loop().call_later(_WINDOW_S, self._forget_window)
+        return known
+
+    async def _grow(self, window: "_Window") -> None:
+        try:
+            window.add(await self._on_thread(window.reading))
+        finally:
+            window.growing = None
 
     def _forget_window(self) -> None:
         self._window = _Window(self._files, after=self._window.end)
@@ -123,34 +141,22 @@ class _Window:
     """The newest records that somebody has read."""
 
     def __init__(self, files: Files, *, after: int = 0) -> None:
-        self._files = files
         self._entries: list[Entry] = []
         self._bytes = 0
-        self._reading: _Reading | None = None
+        self.reading = _Reading(files, after=after)
+        self.growing: asyncio.Task[None] | None = None
         self.after = after  # it begins after this number
 
     @property
     def end(self) -> int:
         return self._entries[-1].seq if self._entries else self.after
 
-    def has(self, seq: int) -> bool:
-        """Whether what follows `seq` is here, or is what comes next."""
-        return self.after <= seq <= self.end
-
     def entries(self, seq: int) -> list[Entry]:
         begin = bisect_right(self._entries, seq, key=_seq_of)
         return self._entries[begin : begin + _BATCH_RECORDS]
 
-    def reading(self) -> "_Reading":
-        """What goes on where the window ends."""
-        if self._reading is None:
-            self._reading = _Reading(self._files, after=self.end)
-        return self._reading
-
     def add(self, fresh: list[Entry]) -> None:
-        if not fresh:
-            self._reading = None  # it is at the end of what there was when it began
-            return
+        """What comes next."""
         self._entries += fresh
         self._bytes += sum(len(entry.data) for entry in fresh)
         cut = 0
@@ -167,13 +173,15 @@ class _Reading:
 
     def __init__(self, files: Files, *, after: int) -> None:
         self._files = files
-        self._items = read(files, from_seq=after + 1)
+        self._items = _items(files, after=after)
 
     def batch(self) -> list[Entry]:
-        """Blocks: for a thread. Empty at the end."""
+        """Blocks: for a thread. Empty at the end, as long as nothing is added to the journal."""
         entries: list[Entry] = []
         size = 0
         for item in self._items:
+            if item is None:
+                break
             entry = self._entry(item)
             if entry is not None:
                 entries.append(entry)
@@ -186,7 +194,7 @@ class _Reading:
         if isinstance(item, Line):
             return Entry(item.record.seq, item.record, of_line(item.record.seq, item.raw))
         if isinstance(item, Hole):
-            return _missing(item.first, item.last, item.why or self._why(item))
+            return _missing(item.first, item.last, item.why or self._why(item), certain=item.certain)
         return None  # damage; the numbers that it costs come as a hole
 
     def _why(self, hole: Hole) -> str:
@@ -196,8 +204,22 @@ class _Reading:
         return "lost; the journal does not tell why"
 
 
-def _missing(first: int, last: int, why: str) -> Entry:
-    return Entry(last, None, missing=Missing(first=first, last=last, why=why))
+def _items(files: Files, *, after: int) -> Iterator[Item | None]:
+    """What there is after a number, then None, then what has come since, and so on."""
+    cursor = Cursor(from_seq=after + 1)
+    while True:
+        segments = list_segments(files.names()).segments
+        begin = max((index for index, segment in enumerate(segments) if segment.first <= cursor.wanted), default=0)
+        cursor.again()
+        for segment in segments[begin:]:
+            for item in cursor.items(files, segment):
+                if not (isinstance(item, Damage) and item.unfinished):
+                    yield item
+        yield None
+
+
+def _missing(first: int, last: int, why: str, *, certain: bool = True) -> Entry:
+    return Entry(last, None, missing=Missing(first=first, last=last, why=why, certain=certain))
 
 
 def _seq_of(entry: Entry) -> int:

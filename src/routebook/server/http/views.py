@@ -123,9 +123,7 @@ def _member(key: BrokerKey, lease: Lease, seat: Seat, *, now_ms: int) -> answers
         timeout_ms=lease.timeout_ms,
         data_version=None
         if version is None
-        else answers.Version(
-            counter=version.counter, state_version=version.state_version, timestamp=version.timestamp
-        ),
+        else answers.Version(counter=version.counter, state_version=version.state_version, timestamp=version.timestamp),
         filter_servers=list(lease.filter_servers),
     )
 

@@ -1,0 +1,212 @@
+"""What remembering costs: look-ups and registrations with the journal and without, side by side in one run.
+
+    python benchmarks/journal_cost.py [--rounds 10] [--brokers 20] [--topics 200] [--max-lookup 5] [--max-register 10]
+
+Two servers run at once, one with `routebook.journal.enabled=false`; they take turns, round by round, so that a busy
+machine disturbs both alike. Told are requests per second and, steadier, the server's own CPU time per request; ratios
+are medians over the rounds. Exits 1 if the journal costs more CPU than allowed, in percent.
+"""
+
+import argparse
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from routebook.wire.codec import encode
+from routebook.wire.command import Command
+
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+_PIPELINED = 64
+
+
+class Measured(NamedTuple):
+    """One round of one server."""
+
+    wall_us: float  # per request
+    cpu_us: float
+
+
+class Server:
+    """A `routebook serve` of its own, and what it has used of the CPU."""
+
+    def __init__(self, *, journal: bool) -> None:
+        self._home = tempfile.TemporaryDirectory(prefix="routebook-bench-")
+        options = [f"-Droutebook.journal.enabled={str(journal).lower()}", "-Droutebook.http.listen=off"]
+        command = [sys.executable, "-m", "routebook", "serve", "--listen", "127.0.0.1:0", "--home", self._home.name]
+        with (Path(self._home.name) / "log").open("w") as log:
+            self._process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=log, text=True)
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith("listening on ") and "(nameserver)" in line:
+                self.port = int(line.split()[2].rpartition(":")[2])
+                break
+        self.connections: list[socket.socket] = []
+
+    def cpu_s(self) -> float:
+        """User and system time, all threads: the journal's own count."""
+        nanoseconds = 0
+        for task in Path(f"/proc/{self._process.pid}/task").iterdir():
+            nanoseconds += int((task / "schedstat").read_text().split()[0])
+        return nanoseconds / 1e9
+
+    def connect(self) -> socket.socket:
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        self.connections.append(connection)
+        return connection
+
+    def stop(self) -> None:
+        for connection in self.connections:
+            connection.close()
+        self._process.terminate()
+        self._process.wait(timeout=60)
+        self._home.cleanup()
+
+
+def exchange(connection: socket.socket, frames: list[bytes]) -> None:
+    """Send frames, a few at a time, and read as many answers."""
+    for start in range(0, len(frames), _PIPELINED):
+        batch = frames[start : start + _PIPELINED]
+        connection.sendall(b"".join(batch))
+        waiting, data = len(batch), b""
+        while waiting:
+            data += connection.recv(1 << 20)
+            while len(data) >= 4 and len(data) >= 4 + (size := int.from_bytes(data[:4], "big")):
+                data = data[4 + size :]
+                waiting -= 1
+
+
+def registration(broker: int, topics: int, counter: int) -> bytes:
+    """A whole registration; with another counter, one topic differs."""
+    table = {
+        f"topic-{n:05d}": {
+            "order": False,
+            "perm": 6,
+            "readQueueNums": 8 + (counter if n == 0 else 0),
+            "topicFilterType": "SINGLE_TAG",
+            "topicName": f"topic-{n:05d}",
+            "topicSysFlag": 0,
+            "writeQueueNums": 8,
+        }
+        for n in range(topics)
+    }
+    version = {"counter": counter, "stateVersion": 0, "timestamp": 1_700_000_000_000}
+    wrapper = {"dataVersion": version, "topicConfigTable": table, "topicQueueMappingInfoMap": {}}
+    body = json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper}, separators=(",", ":")).encode()
+    ext: dict[str, str | None] = {
+        "clusterName": "cluster",
+        "brokerName": f"broker-{broker:04d}",
+        "brokerAddr": f"10.0.0.{broker}:10911",
+        "haServerAddr": f"10.0.0.{broker}:10912",
+        "brokerId": "0",
+        "compressed": "false",
+        "enableActingMaster": "false",
+        "bodyCrc32": "0",
+    }
+    return encode(Command(code=103, opaque=broker, ext=ext, body=body))
+
+
+def look_ups(topics: int, count: int) -> list[bytes]:
+    return [encode(Command(code=105, opaque=n, ext={"topic": f"topic-{n % topics:05d}"})) for n in range(count)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--brokers", type=int, default=20)
+    parser.add_argument("--topics", type=int, default=200)
+    parser.add_argument("--max-lookup", type=float, default=5.0)
+    parser.add_argument("--max-register", type=float, default=10.0)
+    chosen = parser.parse_args()
+    servers = {"journal": Server(journal=True), "without": Server(journal=False)}
+    try:
+        costs = run(servers, chosen)
+    finally:
+        for server in servers.values():
+            server.stop()
+    limits = {"look-ups": chosen.max_lookup}
+    return 0 if all(cost <= limits.get(what, chosen.max_register) for what, cost in costs.items()) else 1
+
+
+def run(servers: dict[str, Server], chosen: argparse.Namespace) -> dict[str, float]:
+    brokers, topics = chosen.brokers, chosen.topics
+    for server in servers.values():
+        for broker in range(brokers):
+            exchange(server.connect(), [registration(broker, topics, 1)])
+        server.connect()  # the client's
+    asked = look_ups(topics, 10_000)
+    same = [registration(broker, topics, 1) for broker in range(brokers)]
+    works: dict[str, Callable[[Server, int], int]] = {
+        "look-ups": lambda server, _round: _look_up(server, asked),
+        "registrations, unchanged": lambda server, _round: _register(server, same, times=20),
+        "registrations, a topic changed": lambda server, turn: _register(
+            server, [registration(broker, topics, 2 + turn) for broker in range(brokers)], times=1
+        ),
+        "registrations, all topics new": lambda server, turn: _register_anew(server, brokers, topics, turn),
+    }
+    costs = {}
+    for what, work in works.items():
+        rounds: dict[str, list[Measured]] = {name: [] for name in servers}
+        for turn in range(chosen.rounds + 1):
+            for name, server in servers.items():
+                measured = _measured(server, work, turn)
+                if turn:  # the first one warms up
+                    rounds[name].append(measured)
+        costs[what] = _report(what, rounds)
+    return costs
+
+
+def _look_up(server: Server, frames: list[bytes]) -> int:
+    exchange(server.connections[-1], frames)
+    return len(frames)
+
+
+def _register(server: Server, frames: list[bytes], *, times: int) -> int:
+    for connection, frame in zip(server.connections, frames, strict=False):
+        for _ in range(times):
+            exchange(connection, [frame])
+    return len(frames) * times
+
+
+def _register_anew(server: Server, brokers: int, topics: int, turn: int) -> int:
+    """Every broker under a new name: all its topics come, those of its old name stay."""
+    frames = [registration(broker, topics, 1) for broker in range(brokers)]
+    renamed = [frame.replace(b"broker-0", b"brok%02d-0" % (turn % 100)) for frame in frames]
+    renamed = [frame.replace(b":10911", b":1%04d" % turn) for frame in renamed]
+    return _register(server, renamed, times=1)
+
+
+def _measured(server: Server, work: Callable[[Server, int], int], turn: int) -> Measured:
+    cpu, wall = server.cpu_s(), time.perf_counter()
+    count = work(server, turn)
+    wall = time.perf_counter() - wall
+    time.sleep(0.15)  # for the journal to catch up: what it still has to write counts
+    return Measured(wall / count * 1e6, (server.cpu_s() - cpu) / count * 1e6)
+
+
+def _report(what: str, rounds: dict[str, list[Measured]]) -> float:
+    ratios = {}
+    for unit in ("wall_us", "cpu_us"):
+        pairs = zip(rounds["journal"], rounds["without"], strict=True)
+        ratios[unit] = statistics.median(getattr(one, unit) / getattr(other, unit) for one, other in pairs)
+    median = {name: statistics.median(m.cpu_us for m in measured) for name, measured in rounds.items()}
+    per_second = {name: 1e6 / statistics.median(m.wall_us for m in measured) for name, measured in rounds.items()}
+    cost = (ratios["cpu_us"] - 1) * 100
+    print(
+        f"{what:<32} {per_second['journal']:9.0f}/s with, {per_second['without']:9.0f}/s without"
+        f" (time ×{ratios['wall_us']:.3f});"
+        f" CPU {median['journal']:8.1f} µs with, {median['without']:8.1f} without: {cost:+.1f} %",
+        flush=True,
+    )
+    return cost
+
+
+if __name__ == "__main__":
+    sys.exit(main())

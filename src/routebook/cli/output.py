@@ -1,0 +1,141 @@
+"""What commands print: tables for people, one JSON document for machines, a line on stderr for what went wrong.
+
+On a terminal tables are drawn by rich and fit its width. Elsewhere they are plain columns: nothing wraps, nothing is
+cut, and rich is not loaded, which takes longer than a NameServer to answer.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Annotated, Any, Final, TypeAlias
+
+import msgspec
+
+from routebook.cli.parameters import Option
+from routebook.errors import RequestError
+
+EXIT_FINE: Final = 0
+EXIT_NO: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_UNREACHABLE: Final = 3
+
+_MAX_CHARS: Final = 4096
+_MOST_PRETTY_ROWS: Final = 500  # rich takes a millisecond for each
+
+
+class Colour(StrEnum):
+    """What terminals call them."""
+
+    RED = "31"
+    YELLOW = "33"
+    CYAN = "36"
+
+
+Json: TypeAlias = Annotated[bool, Option(("--json",), "One JSON document, for machines.")]
+
+
+def printable(text: str) -> str:
+    """What others gave a name may hold line ends and terminal escapes: by their number."""
+    if text.isprintable():
+        return text
+    from routebook.server.log import escape
+
+    return escape(text, max_chars=_MAX_CHARS)
+
+
+def say(line: str, *, indent: int = 0, colour: Colour | None = None, of: int = 0) -> None:
+    """One line on stdout. On a terminal it is wrapped between words, and its first `of` characters are coloured."""
+    text = printable(line)
+    if not sys.stdout.isatty():
+        print(" " * indent + text)
+        return
+    lines = _wrapped(text, indent)
+    if colour is not None and not os.environ.get("NO_COLOR"):
+        first = lines[0]
+        lines[0] = f"{' ' * indent}\x1b[{colour}m{first[indent : indent + of]}\x1b[0m{first[indent + of :]}"
+    print("\n".join(lines))
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    from shutil import get_terminal_size
+    from textwrap import wrap
+
+    width = max(get_terminal_size().columns, 20)
+    margin = " " * indent
+    return wrap(
+        text,
+        width,
+        initial_indent=margin,
+        subsequent_indent=margin + "  ",
+        break_long_words=False,  # a name that is copied from the screen should be whole
+        break_on_hyphens=False,
+    ) or [margin]
+
+
+def complain(line: str) -> None:
+    """One line on stderr."""
+    from routebook.server.log import escape
+
+    sys.stdout.flush()
+    print(f"routebook: {escape(line, max_chars=_MAX_CHARS)}", file=sys.stderr)
+
+
+def explain(error: Exception) -> str:
+    """An error in one line, with who said so. Java's remarks go on after the first line with where to read more."""
+    lines = str(error).strip().splitlines()
+    text = lines[0] if lines else type(error).__name__
+    if isinstance(error, RequestError) and error.address is not None:
+        return f"{error.address}: {text}"
+    return text if len(lines) <= 1 else " ".join(line.strip() for line in lines)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document, on several lines where people look."""
+    text = msgspec.json.encode(value)
+    if sys.stdout.isatty():
+        text = msgspec.json.format(text, indent=2)
+    print(text.decode())
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None) -> None:
+    """A table; columns of numbers stand to the right."""
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
+    right = [bool(cells) and all(row[at].isdigit() for row in cells) for at in range(len(headings))]
+    if sys.stdout.isatty() and len(cells) <= _MOST_PRETTY_ROWS:
+        _print_pretty(headings, cells, right, title)
+    else:
+        _print_plain(headings, cells, right, title)
+
+
+def _print_plain(headings: Sequence[str], cells: list[list[str]], right: list[bool], title: str | None) -> None:
+    if title is not None:
+        print(printable(title))
+    widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
+    for row in (headings, *cells):
+        columns = zip(row, widths, right, strict=True)
+        line = "  ".join(cell.rjust(width) if is_right else cell.ljust(width) for cell, width, is_right in columns)
+        print(line.rstrip())
+
+
+def _print_pretty(headings: Sequence[str], cells: list[list[str]], right: list[bool], title: str | None) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    for at, heading in enumerate(headings):
+        table.add_column(
+            heading,
+            justify="right" if right[at] else "left",
+            style="cyan" if at == 0 else None,
+            overflow="fold",
+            min_width=len(heading),
+        )
+    for row in cells:
+        table.add_row(*map(Text, row))
+    console = Console(highlight=False, markup=False)
+    if title is not None:
+        console.print(printable(title), style="bold")
+    console.print(table)

@@ -1,0 +1,107 @@
+"""How brokers and NameServers are met over TCP and TLS: what `doctor` sees of them beside their answers."""
+
+import asyncio
+import ssl
+from typing import Final
+
+import msgspec
+
+from routebook.client.addresses import Address, parse_address
+from routebook.client.dial import open_link
+from routebook.client.link import Link
+from routebook.client.tls import unverified_tls
+from routebook.codes import RequestCode
+from routebook.doctor import BrokerSeen, NameServerSeen
+from routebook.errors import ConnectionFailed, UsageError
+from routebook.wire.command import Command
+
+_GET_BROKER_RUNTIME_INFO: Final = 28
+
+
+class _RuntimeInfo(msgspec.Struct):
+    table: dict[str, str | None] = {}
+
+
+async def meet_broker(addr: str, *, timeout_s: float, tls: ssl.SSLContext | None) -> BrokerSeen:
+    """Connect, and ask for what a broker tells anybody; its answer's header tells its version, whatever it answers."""
+    try:
+        address = parse_address(addr)
+    except UsageError:
+        return BrokerSeen(why_not="is no address")
+    try:
+        link = await open_link(address, connect_timeout_s=timeout_s, tls=tls)
+    except ConnectionFailed as failure:
+        return BrokerSeen(why_not=failure.why)
+    try:
+        answer = await _ask(link, _GET_BROKER_RUNTIME_INFO, timeout_s)
+    except ConnectionFailed as failure:
+        return BrokerSeen(silent=failure.why)
+    except TimeoutError:
+        return BrokerSeen(silent=f"did not answer within {timeout_s:g} s")
+    finally:
+        await link.aclose()
+    return BrokerSeen(version=answer.version, boot_ms=_boot_ms(answer.body))
+
+
+async def meet_nameserver(address: Address, *, timeout_s: float, tls: ssl.SSLContext | None) -> NameServerSeen:
+    """Its version, and whether it speaks TLS."""
+    who, local = str(address), _is_local(address)
+    try:
+        link = await open_link(address, connect_timeout_s=timeout_s, tls=tls)
+        try:
+            answer = await _ask(link, RequestCode.GET_BROKER_CLUSTER_INFO, timeout_s)
+        finally:
+            await link.aclose()
+    except ConnectionFailed as failure:
+        return NameServerSeen(who=who, local=local, why_not=str(failure))
+    except TimeoutError:
+        return NameServerSeen(who=who, local=local, why_not=f"{who}: did not answer within {timeout_s:g} s")
+    certificate = await _certificate(address, timeout_s)
+    until_ms = None if certificate is None else _until_ms(certificate)
+    return NameServerSeen(
+        who=who,
+        local=local,
+        version=answer.version,
+        tls=certificate is not None,
+        certificate_until_ms=until_ms,
+    )
+
+
+async def _ask(link: Link, code: int, timeout_s: float) -> Command:
+    async with asyncio.timeout(timeout_s):
+        return await link.ask(Command(code=code, opaque=1, language="PYTHON"))
+
+
+async def _certificate(address: Address, timeout_s: float) -> bytes | None:
+    try:
+        async with asyncio.timeout(timeout_s):
+            _, writer = await asyncio.open_connection(
+                address.host, address.port, ssl=unverified_tls(), server_hostname=address.host
+            )
+    except (OSError, ValueError):  # TimeoutError and SSLError among them
+        return None
+    held: ssl.SSLObject = writer.get_extra_info("ssl_object")
+    certificate = held.getpeercert(binary_form=True)
+    writer.transport.abort()
+    return certificate
+
+
+def _until_ms(certificate: bytes) -> int | None:
+    from cryptography.x509 import load_der_x509_certificate
+
+    try:
+        return int(load_der_x509_certificate(certificate).not_valid_after_utc.timestamp() * 1000)
+    except ValueError:
+        return None
+
+
+def _boot_ms(body: bytes | None) -> int | None:
+    try:
+        table = msgspec.json.decode(body or b"{}", type=_RuntimeInfo).table
+        return int(table.get("bootTimestamp") or "")
+    except (msgspec.DecodeError, ValueError):
+        return None
+
+
+def _is_local(address: Address) -> bool:
+    return address.host.startswith("127.") or address.host in {"localhost", "::1"}

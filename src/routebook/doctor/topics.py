@@ -1,0 +1,89 @@
+"""Checks of the topics: whether they can be written, where they live, what order they have."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from routebook.codes import PERM_READ, PERM_WRITE
+from routebook.doctor.seen import Finding, Seen, counted, error, listed, note, warning
+from routebook.doctor.seen import entries as entries_of
+from routebook.doctor.seen import groups as groups_of
+from routebook.model import BrokerData
+
+_SYSTEM: Final = frozenset(
+    {
+        "BenchmarkTest",
+        "CHECKPOINT_TOPIC",
+        "DefaultHeartBeatSyncerTopic",
+        "OFFSET_MOVED_EVENT",
+        "SCHEDULE_TOPIC_XXXX",
+        "SELF_TEST_TOPIC",
+        "TBW102",
+        "TRANS_CHECK_MAX_TIME_TOPIC",
+    }
+)
+_SYSTEM_PREFIXES: Final = ("rmq_sys_", "RMQ_SYS_", "%RETRY%", "%DLQ%")
+
+
+def permissions(seen: Seen) -> Iterable[Finding]:
+    entries = entries_of(seen)
+    groups = groups_of(seen)
+    by_broker: dict[str, list[int]] = {}
+    for table in entries.values():
+        for broker, data in table.items():
+            by_broker.setdefault(broker, []).append(data.perm)
+    wiped = {broker for broker, perms in by_broker.items() if not any(perm & PERM_WRITE for perm in perms)}
+    for broker in sorted(wiped & set(groups)):
+        yield warning(
+            "permission",
+            f"no topic of broker {broker} is writable: it was taken out of writing",
+            f"If its maintenance is over: routebook broker restore {broker}",
+        )
+    closed = sorted(
+        topic
+        for topic, table in entries.items()
+        if not any(data.perm & PERM_WRITE for data in table.values())
+        and not set(table) <= wiped
+        and any(data.perm & PERM_READ for data in table.values())
+    )
+    if closed:
+        yield note(
+            "permission",
+            f"{counted(closed, 'topic')} can be read but not written: {listed(closed)}",
+            "If that is not meant: mqadmin updateTopicPerm.",
+        )
+
+
+def placement(seen: Seen) -> Iterable[Finding]:
+    groups = groups_of(seen)
+    sizes: dict[str, int] = {}
+    for data in groups.values():
+        sizes[data.cluster] = sizes.get(data.cluster, 0) + 1
+    alone: dict[str, list[str]] = {}
+    for topic, table in entries_of(seen).items():
+        if len(table) == 1 and not is_system_topic(topic, groups):
+            alone.setdefault(next(iter(table)), []).append(topic)
+    for broker, topics in sorted(alone.items()):
+        several = broker in groups and sizes[groups[broker].cluster] > 1
+        yield (warning if several else note)(
+            "placement",
+            f"{counted(topics, 'topic')} on broker {broker} alone: {listed(sorted(topics))}",
+            "When it stops, nobody can publish to them: mqadmin updateTopic puts them on more brokers."
+            if several
+            else "Its cluster has no other broker: when it stops, nobody can publish.",
+        )
+
+
+def orders(seen: Seen) -> Iterable[Finding]:
+    for topic, why in sorted(seen.unusable_orders.items()):
+        yield error(
+            "order",
+            why,
+            f"routebook topic order {topic} BROKER:QUEUES;… sets it right, --delete takes it away.",
+        )
+
+
+def is_system_topic(topic: str, groups: Mapping[str, BrokerData]) -> bool:
+    """Whether RocketMQ itself made it; also a topic for each broker and cluster."""
+    clusters = {data.cluster for data in groups.values()}
+    own = topic in groups or topic in clusters or topic.removesuffix("_REPLY_TOPIC") in clusters
+    return own or topic in _SYSTEM or topic.startswith(_SYSTEM_PREFIXES)

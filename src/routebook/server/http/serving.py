@@ -1,0 +1,69 @@
+"""uvicorn inside a running event loop: no signals, no logs of its own, limits as docs/http.md says."""
+
+import contextlib
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import uvicorn
+
+from routebook.server.http.app import Parts, build
+from routebook.server.http.context import HttpContext
+from routebook.server.http.guard import Guard
+from routebook.server.http.hosts import known_hosts
+from routebook.server.http.protocol import KEEP_ALIVE_S, BoundedProtocol
+
+_SPARE_CONNECTIONS: Final = 500  # beside the watchers
+_STOP_S: Final = 3
+
+
+class Serving:
+    """Made on any thread; run and stopped on the loop's."""
+
+    def __init__(self, context: HttpContext, *, host: str) -> None:
+        settings = context.nameserver.settings
+        self._parts = Parts(context)
+        hosts = known_hosts(host, socket.gethostname(), more=settings.http_hosts)
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # strangers can cause its warnings at will
+        self._server = _Server(
+            uvicorn.Config(
+                Guard(build(self._parts), context, hosts=hosts),
+                http=BoundedProtocol,
+                ws="none",
+                loop="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_graceful_shutdown=_STOP_S,
+                limit_concurrency=settings.http_watchers + _SPARE_CONNECTIONS,
+            )
+        )
+        self._server.config.load()
+
+    async def run(self, sock: socket.socket, *, listening: Callable[[], None]) -> None:
+        """Until `stop`, and a little longer for answers that are under way."""
+        self._server.listening = listening
+        try:
+            await self._server.serve([sock])
+        finally:
+            self._parts.close()
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    listening: Callable[[], None]
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the process's business."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listening()

@@ -1,0 +1,56 @@
+"""The peers of this server: made from its settings, told to its recorder, and how they are."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from routebook.routes import RouteTable
+from routebook.server.health import Condition, Fact, Part
+from routebook.server.recorder import Recorder
+from routebook.settings import Settings
+
+if TYPE_CHECKING:
+    from routebook.peers.watching import Peers
+
+
+def open_peers(
+    settings: Settings,
+    routes: RouteTable,
+    recorder: Recorder,
+    *,
+    now_ms: Callable[[], int],
+    wall_ms: Callable[[], int],
+) -> "Peers | None":
+    """Not started yet; None if the settings name no peers. Raises UsageError for an address that is none."""
+    if not settings.peers:
+        return None
+    from routebook.peers.watching import Peers  # noqa: PLC0415  the client, after listening and for who needs it
+
+    return Peers(
+        settings.peers,
+        routes,
+        interval_s=settings.peers_interval_s,
+        diverged_s=settings.peers_diverged_s,
+        now_ms=now_ms,
+        told=lambda events: recorder.record(events, at_ms=wall_ms()),
+    )
+
+
+def peers_part(peers: "Peers") -> Part:
+    """For health: a peer that diverged, or cannot be reached, is something an operator should know about."""
+    report = peers.report()
+    facts: dict[str, Fact] = {
+        "peers": len(report),
+        **{state: sum(one.state == state for one in report) for state in ("agrees", "differs", "diverged")},
+        "unreachable": sum(one.state == "unreachable" for one in report),
+        "differences": sum(one.total for one in report),
+    }
+    bad = [one for one in report if one.state in ("diverged", "unreachable")]
+    if not bad:
+        return Part(facts=facts)
+    told = [
+        f"{one.peer} has had other routes for too long ({one.lasting} differences)"
+        if one.state == "diverged"
+        else f"{one.peer} cannot be compared with: {one.problem}"
+        for one in bad
+    ]
+    return Part(Condition.DEGRADED, f"{'; '.join(told)}; see /v1/peers", facts)

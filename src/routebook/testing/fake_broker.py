@@ -1,0 +1,124 @@
+"""A broker for tests: it registers and stays registered as a real one, has a port, and keeps no messages.
+
+It does: connect to every NameServer, register its topics and the system's, again after ten seconds and every thirty,
+announce new topics, say goodbye; accept connections, answer clients' heartbeats (34) and goodbyes (35), and 905.
+It does not: take, keep or deliver messages, know groups or offsets. Such requests get code 3, unless the test brings
+answers of its own.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Final, Self
+
+from routebook.client.addresses import Addresses, parse_addresses
+from routebook.fleet.broker_port import Answer, BrokerPort
+from routebook.fleet.census import Member
+from routebook.fleet.chance import chance
+from routebook.fleet.live_broker import LiveBroker
+from routebook.fleet.live_line import LiveLine
+from routebook.fleet.pace import Pace
+from routebook.fleet.scenario import BrokerTerms
+from routebook.fleet.traffic import Traffic
+from routebook.fleet.voice import BrokerVoice
+from routebook.model import TopicConfig
+from routebook.testing.loop_thread import LoopThread
+from routebook.wire.command import Command
+
+_HOST: Final = "127.0.0.1"
+_QUEUES: Final = 4
+
+
+class FakeBroker:
+    """Registered when it is there. Methods may be called from any thread."""
+
+    def __init__(
+        self,
+        name: str = "broker-a",
+        *,
+        nameservers: Addresses,
+        topics: Mapping[str, int] | Iterable[str] = (),
+        cluster: str = "DefaultCluster",
+        broker_id: int = 0,
+        answers: Mapping[int, Answer] | None = None,
+    ) -> None:
+        """`topics` are names, each with 4 queues, or a mapping to their number; `answers` are by request code."""
+        self.name = name
+        self.cluster = cluster
+        self.broker_id = broker_id
+        self._thread = LoopThread(f"fake-broker {name}")
+        self._port = BrokerPort(answers=answers)
+        self._stopped = False
+        try:
+            self._thread.run(self._port.start(_HOST))
+            self.port = self._port.port
+            self.address = f"{_HOST}:{self.port}"
+            self._broker = self._thread.call(lambda: self._made(nameservers, _configs(topics)))
+            self._thread.run(self._broker.start())
+        except BaseException:
+            self._thread.close()
+            raise
+
+    def add_topic(self, topic: str, queues: int = _QUEUES) -> None:
+        """Create a topic, or change its queues; all NameServers know when this returns."""
+        broker = self._broker
+
+        async def add() -> None:
+            broker.voice.put_topics(_configs({topic: queues}), broker.now_ms())
+            await broker.announce([topic])
+
+        self._thread.run(add())
+
+    @property
+    def received(self) -> list[Command]:
+        """What clients sent to it, the newest last."""
+        return self._thread.call(lambda: list(self._port.received))
+
+    @property
+    def connections(self) -> int:
+        """How many clients are connected to it."""
+        return self._thread.call(lambda: self._port.connections)
+
+    def stop(self) -> None:
+        """Go in order: it says so to the NameServers first. Fine if it is gone already."""
+        if not self._stopped:
+            self._stopped = True
+            self._thread.run(self._broker.stop(linger=False))
+            self._end()
+
+    def crash(self) -> None:
+        """Go without a word: its connections close, and that is all."""
+        if not self._stopped:
+            self._stopped = True
+            self._thread.call(self._broker.crash)
+            self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _made(self, nameservers: Addresses, topics: list[TopicConfig]) -> LiveBroker:
+        terms, pace, traffic = BrokerTerms(), Pace(), Traffic()
+        member = Member(
+            number=0, cluster=self.cluster, broker=self.name, broker_id=self.broker_id, host=_HOST, zone=None
+        )
+        ha_addr = f"{_HOST}:{self.port + 1}"
+        voice = BrokerVoice(member, terms, topics, now_ms=0, addr=self.address, ha_addr=ha_addr)
+        lines = [LiveLine(address, pace=pace, traffic=traffic) for address in parse_addresses(nameservers)]
+        draw = chance(self.port, self.name)
+        return LiveBroker(voice, terms, lines, pace=pace, draw=draw, port=self._port)
+
+    def _end(self) -> None:
+        self._thread.run(self._broker.close())
+        self._thread.close()
+
+
+def _configs(topics: Mapping[str, int] | Iterable[str]) -> list[TopicConfig]:
+    numbers = dict(topics) if isinstance(topics, Mapping) else dict.fromkeys(topics, _QUEUES)
+    return [
+        TopicConfig(topic_name=name, read_queue_nums=queues, write_queue_nums=queues)
+        for name, queues in numbers.items()
+    ]

@@ -1,0 +1,128 @@
+"""A whole NameServer inside a test: on a free port of this machine, ready once it is there, gone without a trace."""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+from routebook.client.client import NameServerClient
+from routebook.kv import KvStore
+from routebook.model import TopicRoute
+from routebook.server.home import Home
+from routebook.server.server import Server
+from routebook.settings import Settings, from_options
+from routebook.testing.loop_thread import LoopThread
+
+T = TypeVar("T")
+
+_HOST: Final = "127.0.0.1"
+_POLL_S: Final = 0.005
+# A test that wants TLS says so: {"routebook.tls.mode": "permissive"}
+_DEFAULTS: Final = {"routebook.listen": f"{_HOST}:0", "routebook.tls.mode": "disabled", "routebook.drainSeconds": "0"}
+
+
+class LocalNameServer:
+    """The real server, on a thread of its own. Methods may be called from any thread, and wait for their answer."""
+
+    def __init__(self, *, settings: Mapping[str, str] | None = None, home: Path | None = None) -> None:
+        """`settings` by their keys, Java's or Routebook's; with a `home` it keeps a journal there, else nothing."""
+        self._given = {**_DEFAULTS, **(settings or {})}
+        self._folder = home
+        self._home: Home | None = None
+        self._server: Server | None = None
+        self._thread: LoopThread | None = None
+        self.host = _HOST
+        self.port = 0
+
+    @property
+    def address(self) -> str:
+        """`127.0.0.1:PORT`, as clients and brokers want it."""
+        return f"{self.host}:{self.port}"
+
+    def start(self) -> None:
+        """Listen. A second time it takes the same port again."""
+        if self._server is not None:
+            raise RuntimeError(f"the NameServer at {self.address} is up already")
+        given = {**self._given, **({"routebook.listen": f"{self.host}:{self.port}"} if self.port else {})}
+        options = from_options([(key, value, "test") for key, value in given.items()])
+        settings = Settings.build([options], home=str(self._folder or ""), file=None)
+        if self._folder is not None:
+            self._home = Home.open(self._folder)
+        self._thread = LoopThread("local-nameserver")
+        try:
+            server = Server(settings, kv=None if self._home is not None else KvStore(), home=self._home)
+            self._thread.run(server.start())
+        except BaseException:
+            self._end()
+            raise
+        self._server = server
+        self.port = server.port
+
+    def stop(self) -> None:
+        """End, in order. Fine if it is not up."""
+        server, self._server = self._server, None
+        if server is not None and self._thread is not None:
+            self._thread.run(server.stop("the test is over"))
+        self._end()
+
+    def restart(self) -> None:
+        """Stop and start on the same port: without a home it has forgotten everything, as Java's does."""
+        self.stop()
+        self.start()
+
+    # what it knows
+
+    def topics(self) -> list[str]:
+        """All topics, those of the system among them."""
+        return self._look(lambda server: server.nameserver.routes.topics())
+
+    def brokers(self) -> dict[str, dict[int, str]]:
+        """Addresses by broker name and id."""
+
+        def look(server: Server) -> dict[str, dict[int, str]]:
+            info = server.nameserver.routes.cluster_info()
+            return {name: dict(data.broker_addrs) for name, data in info.broker_addr_table.items()}
+
+        return self._look(look)
+
+    def route(self, topic: str) -> TopicRoute | None:
+        """Where a topic lives; None: nowhere."""
+        return self._look(lambda server: server.nameserver.routes.route(topic, server.nameserver.settings.policy))
+
+    def wait_for_route(self, topic: str, *, gone: bool = False, timeout_s: float = 5.0) -> TopicRoute | None:
+        """The route, when there is one; with `gone`, None when there is none. AssertionError if that takes too long."""
+        deadline = time.monotonic() + timeout_s
+        while ((route := self.route(topic)) is None) is not gone:
+            if time.monotonic() > deadline:
+                state = "still has" if gone else "has no"
+                raise AssertionError(f"after {timeout_s:g} s {self.address} {state} route of topic {topic!r}")
+            time.sleep(_POLL_S)
+        return route
+
+    def client(self, *, timeout_s: float = 3.0) -> NameServerClient:
+        """A client of it, for tests that are coroutines: `async with nameserver.client() as client`."""
+        return NameServerClient(self.address, timeout_s=timeout_s)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _look(self, look: Callable[[Server], T]) -> T:
+        server = self._server
+        if server is None or self._thread is None:
+            raise RuntimeError("the NameServer is not up: start() it")
+        return self._thread.call(lambda: look(server))
+
+    def _end(self) -> None:
+        if self._thread is not None:
+            self._thread.close()
+            self._thread = None
+        if self._home is not None:
+            self._home.close()
+            self._home = None

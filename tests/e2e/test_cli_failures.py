@@ -1,0 +1,212 @@
+"""Every command against what is no NameServer: one line on stderr, exit code 3, within its timeout."""
+
+import asyncio
+import ssl
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.asynchronous import asynchronous
+from tests.support.certificates import Authority
+from tests.support.scripted_nameserver import Conversation, Script, ScriptedNameServer, say_nothing, unused_port
+from tests.support.shell import Ran, routebook
+
+TIMEOUT_S = 5.0
+SHORT_S = 0.3  # for those that answer nothing
+COMMANDS = [
+    "route t",
+    "topics",
+    "topics --cluster c",
+    "topics -l",
+    "brokers",
+    "clusters",
+    "kv get n k",
+    "kv put n k v",
+    "kv delete n k",
+    "kv list n",
+    "config get",
+    "config set a=b",
+    "broker wipe b",
+    "broker restore b",
+    "broker members b",
+    "broker version b",
+    "topic delete t",
+    "topic register t --broker b",
+    "topic order t",
+    "topic order t b:1",
+    "doctor",
+]
+
+
+async def garbage(conversation: Conversation) -> None:
+    await conversation.request()
+    conversation.write(b"\x7f\xff\xff\xff\x00\x01" * 20)
+    await conversation.closed_by_client()
+
+
+async def http(conversation: Conversation) -> None:
+    conversation.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    await conversation.closed_by_client()
+
+
+async def nonsense(conversation: Conversation) -> None:
+    """The protocol, but no answers of a NameServer."""
+    while True:
+        conversation.answer(await conversation.request(), b"[1,2", ext={"value": "v"})
+
+
+async def hang_up(conversation: Conversation) -> None:
+    await conversation.request()
+
+
+async def run_in_time(*args: str, timeout_s: float = TIMEOUT_S) -> Ran:
+    """Beside the stranger, which lives in this loop."""
+    began = time.monotonic()
+    ran = await asyncio.to_thread(routebook, *args, "--timeout", f"{timeout_s:g}")
+    took_s = time.monotonic() - began
+    assert took_s < 2 * timeout_s + 10, "it outlived its timeout by far"
+    return ran
+
+
+def assert_unreachable(ran: Ran, address: str, why: str) -> None:
+    assert ran.code == 3, ran
+    assert ran.out == "", ran
+    assert ran.err.startswith(f"routebook: {address}: "), ran
+    assert why in ran.err, ran
+    assert ran.err.count("\n") == 1, ran
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_dead_port(line: str) -> None:
+    address = f"127.0.0.1:{unused_port()}"
+    ran = routebook(*line.split(), "-n", address)
+    assert_unreachable(ran, address, "refused the connection")
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        (say_nothing, "did not answer within"),
+        (garbage, "does not speak RocketMQ's remoting protocol"),
+        (http, "answers HTTP, so this is a web server's port"),
+        (hang_up, "closed the connection"),
+    ],
+)
+@asynchronous
+async def test_a_stranger(line: str, script: Script, why: str) -> None:
+    async with ScriptedNameServer(script) as server:
+        timeout_s = SHORT_S if script is say_nothing else TIMEOUT_S
+        ran = await run_in_time(*line.split(), "-n", server.address, timeout_s=timeout_s)
+    assert_unreachable(ran, server.address, why)
+
+
+@pytest.mark.parametrize("line", ["route t", "topics", "brokers", "clusters", "kv list n", "topics -l"])
+@asynchronous
+async def test_answers_that_no_nameserver_gives(line: str) -> None:
+    async with ScriptedNameServer(nonsense) as server:
+        ran = await run_in_time(*line.split(), "-n", server.address)
+    assert_unreachable(ran, server.address, "answers what no NameServer answers")
+
+
+def tls_only(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
+    authority = Authority()
+    cert, key = authority.issue("localhost", cert=tmp_path / "cert.pem", key=tmp_path / "key.pem")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    return context, authority.write(tmp_path / "ca.pem")
+
+
+async def one_topic(conversation: Conversation) -> None:
+    while True:
+        conversation.answer(await conversation.request(), b'{"topicList":["t"]}')
+
+
+@asynchronous
+async def test_a_port_that_speaks_tls_only(tmp_path: Path) -> None:
+    context, ca = tls_only(tmp_path)
+    async with ScriptedNameServer(one_topic, tls=context) as server:
+        for line in COMMANDS:
+            ran = await run_in_time(*line.split(), "-n", server.address)
+            assert_unreachable(ran, server.address, "TLS")
+        trusted = await run_in_time("topics", "-n", server.address, "--tls-ca", str(ca))
+        assert trusted == Ran(0, "t\n", "")
+        insecure = await run_in_time("topics", "-n", server.address, "--tls-insecure")
+        assert insecure == Ran(0, "t\n", "")
+        untrusted = await run_in_time("topics", "-n", server.address, "--tls")
+        assert_unreachable(untrusted, server.address, "certificate that is not trusted")
+
+
+@asynchronous
+async def test_tls_to_a_port_that_does_not_speak_it() -> None:
+    async with ScriptedNameServer(say_nothing) as server:
+        ran = await run_in_time("topics", "-n", server.address, "--tls-insecure", timeout_s=SHORT_S)
+    assert ran.code == 3
+    assert ran.err.count("\n") == 1
+
+
+@asynchronous
+async def test_the_next_of_the_list_is_asked() -> None:
+    async with ScriptedNameServer(one_topic) as server:
+        ran = await run_in_time("topics", "-n", f"127.0.0.1:{unused_port()};{server.address}")
+    assert ran == Ran(0, "t\n", "")
+
+
+@asynchronous
+async def test_all_of_the_list_are_named_in_one_line() -> None:
+    dead, dead_too = unused_port(), unused_port()
+    ran = await run_in_time("topics", "-n", f"127.0.0.1:{dead};127.0.0.1:{dead_too}")
+    assert ran.code == 3
+    assert ran.err.count("\n") == 1
+    assert f"127.0.0.1:{dead}: refused" in ran.err
+    assert f"127.0.0.1:{dead_too}: refused" in ran.err
+
+
+@asynchronous
+async def test_requests_are_signed_where_there_are_keys() -> None:
+    fields: list[dict[str, str]] = []
+
+    async def remember(conversation: Conversation) -> None:
+        while True:
+            request = await conversation.request()
+            fields.append(request.ext)
+            conversation.answer(request, b'{"topicList":[]}')
+
+    keys = {"ROCKETMQ_ACCESS_KEY": "me", "ROCKETMQ_SECRET_KEY": "secret"}
+    async with ScriptedNameServer(remember) as server:
+        for environment, args in ((keys, []), ({}, ["--access-key", "me", "--secret-key", "secret"])):
+            ran = await asyncio.to_thread(routebook, "topics", "-n", server.address, *args, environment=environment)
+            assert ran.code == 0
+    assert fields[0] == fields[1]
+    assert fields[0]["AccessKey"] == "me"
+    assert len(fields[0]["Signature"]) == 28
+
+
+@asynchronous
+async def test_diff_where_one_cannot_be_reached() -> None:
+    async def empty(conversation: Conversation) -> None:
+        while True:
+            conversation.answer(await conversation.request(), b"{}")
+
+    dead = f"127.0.0.1:{unused_port()}"
+    async with ScriptedNameServer(empty) as first, ScriptedNameServer(empty) as second:
+        ran = await run_in_time("diff", first.address, dead)
+        assert_unreachable(ran, dead, "refused the connection")
+        ran = await run_in_time("diff", first.address, dead, second.address)
+        assert ran.code == 3
+        assert ran.out == "2 NameServers agree: all of them are empty\n"
+        assert ran.err == f"routebook: {dead}: refused the connection: nothing listens there\n"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    import os
+    import subprocess
+    import sys
+
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        command = [sys.executable, "-m", "routebook", "--help"]
+        ran = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.stderr == ""

@@ -1,0 +1,156 @@
+"""A fleet, random faults and restarts for a while: at the end tables, journal and answers agree.
+
+How long is an option: `--soak-seconds`; `make soak` takes two minutes.
+"""
+
+import asyncio
+import json
+import random
+import signal
+import socket
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from routebook.events import JournalHole, KvChanged, ServerStarted
+from routebook.journal.files import FolderFiles
+from routebook.journal.verify import verify
+from tests.support.agreement import View, from_journal, over_remoting
+from tests.support.fake_fleet import FakeBroker, look_up, operate, together
+from tests.support.journals import events
+from tests.support.naive_fold import fold_journal
+from tests.support.process import Process, start
+from tests.support.remoting import Client, get_kv
+
+BROKERS = 32
+SETTINGS = {
+    "routebook.journal.snapshotSeconds": 2,
+    "routebook.journal.segmentMegabytes": 1,
+    "routebook.recoveredLeaseSeconds": 4,
+    "routebook.preservation.windowSeconds": 1,
+    "scanNotActiveBrokerInterval": 200,
+}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Restarted:
+    """A server on one home and port that is stopped or killed, and started again."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.port = free_port()
+        self.kills = self.stops = 0
+        self.process = self._start()
+
+    def _start(self) -> Process:
+        process = start(self.home, listen=f"127.0.0.1:{self.port}", http="127.0.0.1:0", settings=SETTINGS)
+        process.wait_until_listening()
+        return process
+
+    def again(self, how: signal.Signals) -> None:
+        self.process.send(how)
+        code = self.process.wait()
+        if how is signal.SIGTERM:
+            self.stops += 1
+            assert code == 0, self.process.log
+        else:
+            self.kills += 1
+        self.process = self._start()
+
+
+async def play(server: Restarted, seconds: float, chance: random.Random) -> list[str]:
+    ended, acknowledged = asyncio.Event(), list[str]()
+    brokers = [FakeBroker(n, server.port, random.Random(chance.random())) for n in range(BROKERS)]
+
+    async def disturb() -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while (left := end - loop.time()) > 0:
+            await asyncio.sleep(min(left, chance.uniform(1, 6)))
+            await asyncio.to_thread(server.again, chance.choice([signal.SIGTERM, signal.SIGKILL]))
+        await asyncio.sleep(2)
+        ended.set()
+
+    await together(
+        disturb(),
+        operate(server.port, random.Random(chance.random()), ended, acknowledged),
+        look_up(server.port, random.Random(chance.random()), ended),
+        *(broker.live(ended) for broker in brokers),
+    )
+    # calm: those that are there stay, and nothing happens any more
+    for broker in brokers[: BROKERS // 2]:
+        await broker.register()
+    for broker in brokers[BROKERS // 2 :]:
+        await broker.wire.close()
+    await asyncio.to_thread(agree, server)
+    for broker in brokers:
+        await broker.wire.close()
+    return acknowledged
+
+
+def agree(server: Restarted) -> None:
+    """Journal, remoting and HTTP tell the same; and a server that is started again, too."""
+    told = settled(server)
+    with Client(("127.0.0.1", server.port)) as client:
+        assert over_remoting(client) == told
+    assert over_http(server) == told
+    server.again(signal.SIGKILL)
+    with Client(("127.0.0.1", server.port)) as client:
+        assert over_remoting(client) == told
+    server.again(signal.SIGTERM)
+    with Client(("127.0.0.1", server.port)) as client:
+        assert over_remoting(client) == told
+
+
+def settled(server: Restarted) -> View:
+    """What the journal tells, once it tells the same as the server for a while: it is a moment behind."""
+    for _ in range(100):
+        with Client(("127.0.0.1", server.port)) as client:
+            before = over_remoting(client)
+            fold, _, _ = fold_journal(FolderFiles(server.home / "journal"))
+            if from_journal(fold) == before == over_remoting(client):
+                return before
+    raise AssertionError("the journal and the server do not come to agree")
+
+
+def over_http(server: Restarted) -> View:
+    """The same from the API."""
+    base = server.process.wait_until_http()
+
+    def get(path: str) -> dict[str, object]:
+        with urllib.request.urlopen(base + path, timeout=20) as answer:
+            found = json.load(answer)
+            assert isinstance(found, dict)
+            return found
+
+    del get
+    raise NotImplementedError
+
+
+@pytest.mark.slow
+def test_a_fleet_with_faults_and_restarts_ends_in_agreement(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    seconds, seed = pytestconfig.getoption("--soak-seconds"), random.randrange(1 << 32)
+    server = Restarted(tmp_path)
+    try:
+        acknowledged = asyncio.run(play(server, seconds, random.Random(seed)))
+        with Client(("127.0.0.1", server.port)) as client:
+            known = int(client.ask(get_kv("number")).ext["value"])
+        assert known >= int(acknowledged[-1])
+        assert server.process.stop() == 0
+    except BaseException as error:
+        error.add_note(f"seed {seed}; the last server said:\n{server.process.log[-4000:]}")
+        raise
+    finally:
+        server.process.kill()
+    assert server.kills
+    assert not [hole for hole in events(tmp_path, JournalHole) if hole.certain]
+    assert not verify(FolderFiles(tmp_path / "journal")).damage
+    assert any(started.recovered for started in events(tmp_path, ServerStarted))
+    told = {change.after for change in events(tmp_path, KvChanged)}
+    assert told >= set(acknowledged), "what was acknowledged is in the journal"

@@ -1,0 +1,78 @@
+"""Journals of a simulation beside its truth: everything expected is there once, and nothing else befell a broker."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from routebook.events import BrokerDown, BrokerUp, Event, TopicDeleted, TopicsChanged
+from routebook.fleet.simulation import TRUTH_FILE
+from routebook.fleet.truth import Expected, Truth
+from routebook.journal.files import FolderFiles
+from routebook.journal.reader import Line, read
+from routebook.journal.record import Record, kind_of
+
+
+def read_truth(out: Path) -> list[Truth]:
+    return [msgspec.json.decode(line, type=Truth) for line in (out / TRUTH_FILE).read_bytes().splitlines()]
+
+
+def read_journal(folder: Path) -> list[Record]:
+    items = list(read(FolderFiles(folder)))
+    assert all(isinstance(item, Line) for item in items), items
+    return [item.record for item in items if isinstance(item, Line)]
+
+
+def disagreements(out: Path, *, start_ms: int) -> list[str]:
+    """What the journals lack, and what they have beyond the truth; nothing if all is well."""
+    wrong: list[str] = []
+    truths = read_truth(out)
+    for folder in sorted(path for path in out.iterdir() if path.is_dir()):
+        expected = [one for truth in truths for one in truth.expect if one.ns == folder.name]
+        records = [record for record in read_journal(folder) if not record.kind.endswith("_minute")]
+        wrong += _compare(records, expected, truths, folder.name, start_ms)
+    return wrong
+
+
+def _compare(
+    records: list[Record], expected: list[Expected], truths: list[Truth], ns: str, start_ms: int
+) -> Iterable[str]:
+    used: set[int] = set()
+    by_key: dict[tuple[str, str, str], list[Record]] = {}
+    for record in records:
+        for key in _keys(record):
+            by_key.setdefault(key, []).append(record)
+    for one in expected:
+        candidates = by_key.get((one.kind, one.addr or one.broker, one.topic), [])
+        fits = [
+            r for r in candidates if one.from_ms <= r.at <= one.to_ms and r.seq not in used and _reason_fits(r, one)
+        ]
+        if fits:
+            used.add(fits[0].seq)
+        elif one.certain:
+            yield f"{ns}: not there: {one}; of its kind: {[(r.at, r.event) for r in candidates][:5]}"
+    for record in records:
+        event: Any = record.event
+        if record.seq in used or not isinstance(event, BrokerDown | BrokerUp):
+            continue
+        if isinstance(event, BrokerUp) and record.at < start_ms + 60_000:
+            continue  # the fleet comes
+        yield f"{ns}: nobody did this: {record}"
+
+
+def _keys(record: Record) -> Iterable[tuple[str, str, str]]:
+    event: Any = record.event
+    match event:
+        case TopicsChanged():
+            for topic in (*event.added, *event.changed, *event.removed):
+                yield kind_of(event), event.broker, topic
+        case TopicDeleted():
+            yield kind_of(event), "", event.topic
+        case _:
+            yield record.kind, getattr(event, "addr", ""), ""
+
+
+def _reason_fits(record: Record, one: Expected) -> bool:
+    event: Event | Any = record.event
+    return not one.reasons or (isinstance(event, BrokerDown) and str(event.reason) in one.reasons)

@@ -1,0 +1,164 @@
+"""The HTTP side over a NameServer core and a journal in memory, and what a client of its event stream sees."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from itertools import count
+from typing import NamedTuple
+
+import httpx
+import msgspec
+
+from routebook.events import Event, KvChanged
+from routebook.journal.files import Files
+from routebook.journal.opening import open_journal
+from routebook.journal.options import JournalOptions
+from routebook.journal.record import FORMAT_VERSION, Record
+from routebook.journal.writer import Writer
+from routebook.server.counts import Counts
+from routebook.server.feed import Feed
+from routebook.server.health import Health, of_journal
+from routebook.server.http.app import Parts, build
+from routebook.server.http.context import HttpContext
+from routebook.server.http.guard import Guard
+from routebook.server.http.hosts import known_hosts
+from routebook.server.timing import Latencies
+from tests.support.faulty_files import FaultyFiles
+from tests.support.requests import Asker
+
+
+class IdleConnection:
+    """A connection whose peer reads, or does not."""
+
+    def __init__(self, *, held_back: bool = False) -> None:
+        self.held_back = held_back
+
+
+class Traffic:
+    """What the NameServer port would have counted."""
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+        self.latencies = Latencies()
+        self.connections: dict[int, IdleConnection] = {}
+        self.accepted = 0
+
+
+class Rig:
+    """One server's parts, without sockets: `asker` changes the tables, `record` journals and publishes."""
+
+    def __init__(self, writer: Writer | None, files: Files | None, settings: Mapping[str, str] | None = None) -> None:
+        self.asker = Asker(**(settings or {}))
+        self.writer = writer
+        self.traffic = Traffic()
+        self.health = Health()
+        if writer is not None:
+            self.health.add("journal", lambda: of_journal(writer.status()))
+        self.feed = Feed(last_seq=None if writer is None else writer.status().last_seq)
+        self._seq = 0
+        self.context = HttpContext(
+            nameserver=self.asker.nameserver,
+            traffic=self.traffic,
+            health=self.health,
+            feed=self.feed,
+            now_ms=lambda: self.asker.now_ms,
+            listen="127.0.0.1:9876",
+            ns="n",
+            boot="b",
+            journal=writer,
+            journal_files=files,
+        )
+
+    def record(self, event: Event, *, at_ms: int = 1) -> int:
+        """As server/recorder.py does: the journal first, then who listens."""
+        if self.writer is None:
+            self._seq += 1
+            seq = self._seq
+        else:
+            seq = self.writer.append(event, at_ms)
+        self.feed.publish(Record(FORMAT_VERSION, "n", "b", seq, at_ms, event))
+        return seq
+
+    @asynccontextmanager
+    async def client(self, *, hosts: str = "") -> AsyncIterator[httpx.AsyncClient]:
+        """Asks the application itself. For what is not a stream."""
+        parts = Parts(self.context)
+        app = Guard(build(parts), self.context, hosts=known_hosts("127.0.0.1", more=hosts))
+        transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+        try:
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost:8876") as client:
+                yield client
+        finally:
+            parts.close()
+
+
+@contextmanager
+def rig(
+    files: Files | None = None, *, options: JournalOptions | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[Rig]:
+    """With a journal, in memory unless `files` says otherwise."""
+    files = files if files is not None else FaultyFiles()
+    options = options or JournalOptions(commit_ms=1)
+    writer = open_journal(files, ns="n", boot="b", options=options, now_ms=lambda: 1).writer
+    writer.start()
+    try:
+        yield Rig(writer, files, settings)
+    finally:
+        writer.stop()
+
+
+def change(number: int, *, namespace: str = "N") -> KvChanged:
+    """An event that tells which it is."""
+    return KvChanged(namespace=namespace, key=str(number), after="v")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let others work until it is so; a test that hangs is ended by its own limit."""
+    for _ in count():
+        if condition():
+            return
+        await asyncio.sleep(0.001)
+
+
+class ServerSent(NamedTuple):
+    """One event of a stream as a browser would dispatch it; `id` is the last that was set so far."""
+
+    id: str
+    event: str
+    data: str
+
+    @property
+    def json(self) -> dict[str, object]:
+        value = msgspec.json.decode(self.data)
+        assert isinstance(value, dict)
+        return value
+
+
+class StreamParser:
+    """Server-sent events out of bytes, after the standard."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._event, self._data = "", list[str]()
+        self.id = ""
+        self.comments = 0
+
+    def feed(self, chunk: bytes) -> list[ServerSent]:
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        found = []
+        for line in lines:
+            name, _, value = line.decode().partition(":")
+            value = value.removeprefix(" ")
+            if not line:
+                if self._data:
+                    found.append(ServerSent(self.id, self._event or "message", "\n".join(self._data)))
+                self._event, self._data = "", []
+            elif not name:
+                self.comments += 1
+            elif name == "event":
+                self._event = value
+            elif name == "data":
+                self._data.append(value)
+            elif name == "id":
+                self.id = value
+        return found

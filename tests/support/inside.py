@@ -1,0 +1,72 @@
+"""A server inside this process, with a home folder, asked over its socket."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from routebook.server.home import Home
+from routebook.server.server import Server
+from routebook.settings import Settings, from_values
+from tests.support.remoting_frames import Reply, Request
+
+PATIENCE_S = 20
+
+
+def settings_for(home: Path, **values: object) -> Settings:
+    """By their keys, `_` for `.`."""
+    given = {"listenPort": "0", "routebook.http.listen": "off"}
+    given |= {key.replace("_", "."): str(value).lower() for key, value in values.items()}
+    return Settings.build([from_values(given)], home=str(home))
+
+
+@asynccontextmanager
+async def running(home: Path, *, cold: bool = False, **values: object) -> AsyncIterator[Server]:
+    """A server with its memory in `home`, stopped in order at the end."""
+    with Home.open(home) as opened:
+        server = Server(settings_for(home, **values), home=opened, cold=cold)
+        await server.start()
+        try:
+            yield server
+        finally:
+            await server.stop("the test is over")
+
+
+class Talk:
+    """One connection to a server inside this process."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def ask(self, request: Request) -> Reply:
+        self._writer.write(request.encode())
+        async with asyncio.timeout(PATIENCE_S):
+            length = await self._reader.readexactly(4)
+            return Reply.parse(length + await self._reader.readexactly(int.from_bytes(length, "big")))
+
+    async def close(self) -> None:
+        self._writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self._writer.wait_closed()
+
+
+@asynccontextmanager
+async def talking(server: Server) -> AsyncIterator[Talk]:
+    """A connection that is closed at the end."""
+    talk = Talk(*await asyncio.open_connection("127.0.0.1", server.port))
+    try:
+        yield talk
+    finally:
+        await talk.close()
+
+
+async def until(condition: Callable[[], bool], what: str) -> None:
+    """Poll until it is so."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while not condition():  # noqa: ASYNC110  what is waited for tells nobody
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        raise AssertionError(f"not within {PATIENCE_S} s: {what}") from None

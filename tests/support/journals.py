@@ -1,0 +1,36 @@
+"""A journal on disk, read back for tests."""
+
+from pathlib import Path
+from typing import TypeVar
+
+from routebook.journal.files import FolderFiles
+from routebook.journal.lines import Damage
+from routebook.journal.reader import Line, read
+from routebook.journal.record import Record
+
+T = TypeVar("T")
+
+
+def records(home: Path) -> list[Record]:
+    """Everything that is on disk; nothing may be damaged."""
+    found = []
+    for item in read(FolderFiles(home / "journal")):
+        assert not isinstance(item, Damage), item
+        if isinstance(item, Line):
+            found.append(item.record)
+    return found
+
+
+def events(home: Path, kind: type[T]) -> list[T]:
+    """All of one kind, in order."""
+    return [record.event for record in records(home) if isinstance(record.event, kind)]
+
+
+def kinds(home: Path, *, after: int = 0) -> list[str]:
+    """What happened, in order, but for the rows of the minute and the journal's own holes."""
+    passed_over = {"heartbeat_minute", "lookup_minute", "journal_hole"}
+    return [record.kind for record in records(home) if record.seq > after and record.kind not in passed_over]
+
+
+def last_seq(home: Path) -> int:
+    return max((record.seq for record in records(home)), default=0)

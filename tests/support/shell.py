@@ -1,0 +1,49 @@
+"""Runs `routebook …` in this process, as a shell would see it: exit code, stdout, stderr."""
+
+import io
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import NamedTuple
+
+from routebook.cli import main
+
+
+class Ran(NamedTuple):
+    """What a command did."""
+
+    code: int | str | None
+    out: str
+    err: str
+
+
+class Terminal(io.StringIO):
+    """A stdout that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def routebook(*args: str, environment: Mapping[str, str] | None = None, terminal: bool = False) -> Ran:
+    """Run one command. Nothing of ours is in its environment but what is given."""
+    out, err = Terminal() if terminal else io.StringIO(), io.StringIO()
+    with _environment({"COLUMNS": "100", **(environment or {})}), redirect_stdout(out), redirect_stderr(err):
+        try:
+            code: int | str | None = main(args)
+        except SystemExit as left:
+            code = left.code or 0
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
+@contextmanager
+def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    for name in before:
+        if name.startswith(("ROUTEBOOK_", "ROCKETMQ_", "NAMESRV_", "_ROUTEBOOK_", "_TYPER_", "COMP_")):
+            del os.environ[name]
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -1,0 +1,85 @@
+"""History and peers beside a server in this process: they start after it listens, and tell its recorder and health."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from routebook.client.client import NameServerClient
+from routebook.events import PeerDiverged
+from routebook.journal.files import FolderFiles
+from routebook.kv import KvStore
+from routebook.server.health import Condition
+from routebook.server.history import ServerHistory
+from routebook.server.home import Home
+from routebook.server.peers import open_peers, peers_part
+from routebook.server.server import Server
+from routebook.settings import Settings, from_values
+from tests.support.asynchronous import asynchronous
+from tests.support.http import until
+from tests.support.journals import events
+from tests.support.route_tables import registration
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@asynccontextmanager
+async def serving(path: Path, **given: str) -> AsyncIterator[Server]:
+    settings = Settings.build([from_values({"listenPort": "0", **given})], home=str(path))
+    with Home.open(path) as home:
+        server = Server(settings, kv=KvStore(), home=home)
+        await server.start()
+        try:
+            yield server
+        finally:
+            await server.stop()
+
+
+@asynchronous
+async def test_a_server_has_a_past(tmp_path: Path) -> None:
+    told: list[str] = []
+    history = ServerHistory(tmp_path, FolderFiles(tmp_path / "journal"), wall_ms=_wall_ms, told=told.append)
+    assert history.part().condition is Condition.OK
+    async with serving(tmp_path) as server:
+        answers = history.start()
+        async with NameServerClient(server.address) as client:
+            await client.register_broker(registration(topics=["T", "U"]))
+            await until(lambda: history.part().facts["last_seq"] == server.recorder.last_seq)
+            past = answers.route_at("T", _wall_ms())
+            assert past.route is not None
+            assert past.certainty.observed
+        last = server.recorder.last_seq
+    history.stop()
+    part = history.part()
+    assert (part.facts["state"], part.condition) == ("stopped", Condition.OK)
+    assert int(part.facts["last_seq"] or 0) > last  # what happened while it stopped is there, too
+    assert told == []
+
+
+@asynchronous
+async def test_a_server_that_diverges_says_so(tmp_path: Path) -> None:
+    async with serving(tmp_path / "1") as other:
+        peers_setting = {"routebook.peers": other.address, "routebook.peers.divergedSeconds": "0"}
+        async with serving(tmp_path / "2", **peers_setting) as server, NameServerClient(server.address) as client:
+            settings = server.nameserver.settings
+            peers = open_peers(settings, server.nameserver.routes, server.recorder, now_ms=_wall_ms, wall_ms=_wall_ms)
+            assert peers is not None
+            await peers.round()
+            assert peers_part(peers).condition is Condition.OK
+            await client.register_broker(registration(topics=["T", "U"]))
+            await peers.round()
+            part = peers_part(peers)
+            assert part.condition is Condition.DEGRADED
+            assert other.address in part.says
+            assert (part.facts["diverged"], part.facts["agrees"]) == (1, 0)
+            await peers.stop()
+        assert (
+            open_peers(
+                other.nameserver.settings, other.nameserver.routes, other.recorder, now_ms=_wall_ms, wall_ms=_wall_ms
+            )
+            is None
+        )
+    (diverged,) = events(tmp_path / "2", PeerDiverged)
+    assert (diverged.peer, diverged.brokers) == (other.address, ("broker-a",))

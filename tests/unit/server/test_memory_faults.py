@@ -1,0 +1,221 @@
+"""Disks and clocks that misbehave: the NameServer serves on, says so, and knows afterwards what it can."""
+
+import asyncio
+import itertools
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from routebook.events import JournalHole, KvChanged
+from routebook.journal.files import FolderFiles
+from routebook.journal.verify import verify
+from routebook.server.clock import Clock
+from routebook.server.health import Condition
+from routebook.server.server import Server
+from tests.support.inside import running, talking, until
+from tests.support.journals import events, records
+from tests.support.remoting import put_kv, register, route
+from tests.support.remoting_frames import Request
+from tests.support.route_tables import dump
+from tests.support.small_disk import SmallDisk, small_disk
+
+WIPE = Request(code=205, ext={"brokerName": "broker-a"})
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """A home with a small disk of its own for the journal."""
+    (tmp_path / "home").mkdir()
+    with small_disk(tmp_path / "home" / "journal") as disk:
+        yield disk
+
+
+def journal_part(server: Server) -> tuple[Condition, str]:
+    part = server.health.report().parts["journal"]
+    return part.condition, part.says
+
+
+def is_written(server: Server) -> bool:
+    """Without a word about upkeep, which looks again after a minute."""
+    assert server.memory is not None
+    return server.memory.journal.status().state == "writing"
+
+
+async def serves(server: Server, *, topic: str = "TopicTest") -> None:
+    """Registrations, look-ups and admin writes are answered, whatever the disk does."""
+    async with talking(server) as talk:
+        many = register(topics=[topic, *(f"{topic}-{n}" for n in range(200))])
+        assert (await talk.ask(many)).code == 0
+        assert (await talk.ask(route(topic))).code == 0
+        assert (await talk.ask(WIPE)).code == 0
+        assert (await talk.ask(Request(code=327, ext={"brokerName": "broker-a"}))).code == 0
+    await until(lambda: not server.nameserver.routes.lease_table, "the connection to be gone")
+
+
+def known_at_start(home: Path) -> dict[str, object]:
+    """The tables of a server that has just started."""
+
+    async def play() -> dict[str, object]:
+        async with running(home) as server:
+            return dump(server.nameserver.routes)
+
+    return asyncio.run(play())
+
+
+def known_at_stop(home: Path) -> dict[str, object]:
+    """The tables of a server that has stopped with a broker connected."""
+
+    async def play() -> dict[str, object]:
+        async with running(home) as server, talking(server) as talk:
+            assert (await talk.ask(register())).code == 0
+            await server.stop()
+            return dump(server.nameserver.routes)
+
+    return asyncio.run(play())
+
+
+def test_a_full_disk_stops_the_journal_not_the_nameserver(disk: SmallDisk) -> None:
+    home = disk.path.parent
+
+    async def play() -> None:
+        async with running(home) as server:
+            await serves(server)
+            assert journal_part(server) == (Condition.OK, "")
+            disk.fill()
+            for n in range(8):
+                await serves(server, topic=f"full-{n}")
+            condition, says = journal_part(server)
+            assert condition is Condition.DEGRADED
+            assert "No space left on device" in says
+            assert server.health.report().ready
+            assert server.recorder.unkept > 0
+            async with talking(server) as talk:
+                assert (await talk.ask(put_kv("key", "value"))).code == 0, "the KV file is on another disk"
+            disk.free()
+            await until(lambda: journal_part(server)[0] is Condition.OK, "the journal to be written again")
+            await serves(server, topic="after")
+
+    asyncio.run(play())
+    assert [change.key for change in events(home, KvChanged)] == ["key"]
+    assert known_at_stop(home) == known_at_start(home)
+
+
+def test_records_that_were_dropped_are_told_of_and_a_snapshot_makes_up_for_them(disk: SmallDisk) -> None:
+    home, killed = disk.path.parent, disk.path.parent.parent / "killed"
+
+    async def play() -> dict[str, object]:
+        async with running(home) as server, talking(server) as talk:
+            assert server.memory is not None
+            assert server._snapshots is not None
+            server.memory.journal._backlog._max_records = 4  # as a long outage fills a larger one
+            disk.fill()
+            for n in range(30):
+                topics = [f"t{n}", *(f"t{n}-{m}" for m in range(100))]
+                assert (await talk.ask(register(broker=f"b{n}", addr=f"10.0.0.{n}:1", topics=topics))).code == 0
+            assert server.memory.journal.status().dropped_records > 0
+            taken = server._snapshots.taken
+            disk.free()
+            await until(lambda: is_written(server), "the journal to be written again")
+            await until(lambda: server._snapshots is not None and server._snapshots.taken > taken, "a snapshot")
+            shutil.copytree(home, killed)  # what a crash in this moment would leave
+            return dump(server.nameserver.routes)
+
+    before = asyncio.run(play())
+    assert sum(hole.count for hole in events(killed, JournalHole)) > 0
+    assert known_at_start(killed) == before
+
+
+def test_a_read_only_folder_does_not_keep_it_from_starting_or_knowing(disk: SmallDisk) -> None:
+    home = disk.path.parent
+    before = known_at_stop(home)
+    disk.remount("ro")
+
+    async def play() -> None:
+        async with running(home) as server:
+            assert dump(server.nameserver.routes) == before
+            condition, says = journal_part(server)
+            assert condition is Condition.DEGRADED
+            assert "Read-only file system" in says
+            await serves(server)
+            disk.remount("rw")
+            await until(lambda: is_written(server), "the journal to be written again")
+
+    asyncio.run(play())
+    (hole,) = events(home, JournalHole)
+    assert "Read-only file system" in hole.why
+    assert hole.count >= 5, "what happened while not even numbers could be promised"
+
+
+def test_a_segment_deleted_under_it(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def play() -> dict[str, object]:
+        async with running(home) as server, talking(server) as talk:
+            assert (await talk.ask(register())).code == 0
+            assert (await talk.ask(WIPE)).code == 0
+            for segment in (home / "journal").glob("*.jsonl"):
+                segment.unlink()
+            assert (await talk.ask(Request(code=327, ext={"brokerName": "broker-a"}))).code == 0
+            assert (await talk.ask(route("TopicTest"))).code == 0
+            await until(lambda: journal_part(server)[0] is Condition.OK, "it is noticed and made good")
+            before = dump(server.nameserver.routes)
+            await server.stop()
+            return before
+
+    before = asyncio.run(play())
+    (hole,) = events(home, JournalHole)
+    assert "removed while it was written" in hole.why
+    assert known_at_start(home) == before
+
+
+def test_the_whole_folder_deleted_under_it(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def play() -> dict[str, object]:
+        async with running(home) as server, talking(server) as talk:
+            assert (await talk.ask(register())).code == 0
+            assert (await talk.ask(WIPE)).code == 0
+            shutil.rmtree(home / "journal")
+            shutil.rmtree(home / "snapshot", ignore_errors=True)
+            assert (await talk.ask(Request(code=327, ext={"brokerName": "broker-a"}))).code == 0
+            before = dump(server.nameserver.routes)
+            await server.stop()
+            return before
+
+    before = asyncio.run(play())
+    assert known_at_start(home) == before
+
+
+def test_a_clock_that_jumps_back_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, real = tmp_path / "home", Clock.wall_ms
+    back = False
+
+    def wall_ms() -> int:
+        return real() - (HOUR_MS if back else 0)
+
+    monkeypatch.setattr(Clock, "wall_ms", staticmethod(wall_ms))
+
+    async def play() -> dict[str, object]:
+        nonlocal back
+        async with running(home, scanNotActiveBrokerInterval=10) as server, talking(server) as talk:
+            assert (await talk.ask(register())).code == 0
+            assert (await talk.ask(WIPE)).code == 0
+            back = True
+            assert (await talk.ask(Request(code=327, ext={"brokerName": "broker-a"}))).code == 0
+            server._housekeeping._scan()
+            assert (await talk.ask(route("TopicTest"))).code == 0, "no lease is measured by the clock on the wall"
+            assert journal_part(server)[0] is Condition.OK
+            before = dump(server.nameserver.routes)
+            await server.stop()
+            return before
+
+    before = asyncio.run(play())
+    found = records(home)
+    assert [record.seq for record in found] == list(range(1, len(found) + 1))
+    jumps = [later.at - earlier.at for earlier, later in itertools.pairwise(found)]
+    assert min(jumps) < -HOUR_MS + 60_000
+    assert not verify(FolderFiles(home / "journal")).damage
+    assert known_at_start(home) == before, "and the clock is still wrong"
