@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup run test check lint types contracts format clean
+.PHONY: help setup run test soak check lint types contracts format clean
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
 
@@ -21,6 +21,9 @@ run: setup       ## start the NameServer
 
 test: setup      ## all tests
 	$(PYTEST)
+
+soak: setup      ## two minutes of a fleet with faults and restarts
+	$(PYTEST) tests/e2e/test_soak.py --soak-seconds 120
 
 lint: setup      ## ruff: style and mistakes
 	$(BIN)/ruff format --check .

@@ -16,10 +16,11 @@ __all__ = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The differential test's own options."""
+    """Options of single tests: the differential one's, the soak's."""
     group = parser.getgroup("differential", "Routebook beside the Java NameServer")
     group.addoption("--differential-seed", type=int, help="repeat the run with this seed (default: a random one)")
     group.addoption("--differential-ops", type=int, default=3000, help="how many random operations (default: 3000)")
+    parser.addoption("--soak-seconds", type=float, default=12.0, help="how long the soak test lasts (default: 12)")
 
 
 def pytest_configure(config: pytest.Config) -> None:

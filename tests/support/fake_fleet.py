@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Coroutine
 
 from tests.support.remoting import put_kv, route
 from tests.support.remoting_frames import Reply, Request
@@ -93,14 +93,15 @@ async def operate(port: int, chance: random.Random, ended: asyncio.Event, acknow
     while not ended.is_set():
         number += 1
         broker = {"brokerName": f"broker-{chance.randrange(16):02d}"}
-        requests: list[Callable[[], Request]] = [
-            lambda broker=broker: Request(code=205, ext=broker),  # type: ignore[misc]  # bound now
-            lambda broker=broker: Request(code=327, ext=broker),  # type: ignore[misc]
-            lambda: Request(code=216, ext={"topic": chance.choice(TOPICS)}),
-            lambda number=number: put_kv("number", str(number)),  # type: ignore[misc]
-        ]
+        request = chance.choice(
+            [
+                Request(code=205, ext=broker),
+                Request(code=327, ext=broker),
+                Request(code=216, ext={"topic": chance.choice(TOPICS)}),
+                put_kv("number", str(number)),
+            ]
+        )
         with contextlib.suppress(ConnectionError):
-            request = chance.choice(requests)()
             reply = await wire.ask(request)
             if request.code == 100 and reply.code == 0:
                 acknowledged.append(str(number))
@@ -125,11 +126,8 @@ async def _pause(ended: asyncio.Event, seconds: float) -> None:
             await ended.wait()
 
 
-async def together(*parts: Awaitable[None]) -> None:
+async def together(*parts: Coroutine[None, None, None]) -> None:
+    """All of them; the first that fails ends the others."""
     async with asyncio.TaskGroup() as group:
         for part in parts:
-            group.create_task(_run(part))
-
-
-async def _run(part: Awaitable[None]) -> None:
-    await part
+            group.create_task(part)
