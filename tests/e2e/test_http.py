@@ -231,3 +231,9 @@ def test_a_slow_reader_is_dropped_while_others_go_on(tmp_path: Path) -> None:
             assert "routebook_watchers_dropped_total 1.0" in httpx.get(f"{url}/metrics").text
             with watching(url, last_event_id=str(resume)) as events:
                 assert [int(next(events).id) for _ in range(resume, last)] == list(range(resume + 1, last + 1))
+
+
+def test_a_public_port_is_warned_of(tmp_path: Path) -> None:
+    with serving(tmp_path, http="0.0.0.0:0") as ns:
+        ns.wait_until_http()
+        ns.wait_for_log(r"WARN .*routebook\.http\.listen=0\.0\.0\.0:0: everybody who reaches this port can read")

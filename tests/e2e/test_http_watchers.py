@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.support.asynchronous import asynchronous
 from tests.support.http import ServerSent, StreamParser
 from tests.support.process import serving
@@ -51,6 +53,7 @@ def write(address: tuple[str, int], first: int) -> None:
             assert client.ask(route("nowhere")).code == 17
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_thousand_watchers_see_everything_and_come_back(tmp_path: Path) -> None:
     with serving(tmp_path, http="127.0.0.1:0") as ns:

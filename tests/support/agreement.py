@@ -16,7 +16,8 @@ def over_remoting(client: Link) -> View:
     topics = {}
     for name in names:
         reply = client.ask(route(name))
-        assert reply.code == 0, name
+        if reply.code == 17:
+            continue  # gone since the list was made
         topics[name] = {
             queue["brokerName"]: (
                 queue["perm"],

@@ -82,13 +82,19 @@ class FakeBroker:
                         await self.wire.ask(Request(code=904, ext=self._ext))
             await _pause(ended, chance.uniform(0.2, 1.5))
 
+    async def settle(self) -> None:
+        """Register once more, for long."""
+        await self.wire.close()
+        self._ext["heartbeatTimeoutMillis"] = "600000"
+        await self.register()
+
     async def register(self) -> None:
         body = register_body(*sorted(self._topics), counter=self._counter)
         await self.wire.ask(Request(code=103, ext=self._ext, body=body))
 
 
 async def operate(port: int, chance: random.Random, ended: asyncio.Event, acknowledged: list[str]) -> None:
-    """Wipes, restores, deletes, registers single topics, writes KV entries; notes the entries that were acknowledged."""
+    """Wipes, restores, deletes, and writes KV entries; notes the entries that were acknowledged."""
     wire, number = Wire(port), 0
     while not ended.is_set():
         number += 1

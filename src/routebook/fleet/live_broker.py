@@ -68,6 +68,11 @@ class LiveBroker:
     def is_frozen(self) -> bool:
         return self.is_up and not self._awake.is_set()
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether it could say something to a NameServer, also while it starts."""
+        return self._awake.is_set() and any(line.is_open and not line.is_cut for line in self.lines)
+
     async def start(self) -> None:
         """Connect to all NameServers and register; then go on by itself."""
         for line in self.lines:

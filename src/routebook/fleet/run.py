@@ -203,8 +203,8 @@ class FleetRun:
             self._on_fault(done)
 
     async def _farewell(self) -> None:
-        """Brokers that are up say goodbye, so that no NameServer is left with them; but nobody is waited for long."""
-        leaving = [broker for broker in self._brokers if broker.is_up and not broker.is_frozen]
+        """Brokers that can say goodbye do, so that no NameServer is left with them; but nobody is waited for long."""
+        leaving = [broker for broker in self._brokers if broker.is_heard]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FAREWELL_S):
                 await asyncio.gather(*(broker.stop(linger=False) for broker in leaving))

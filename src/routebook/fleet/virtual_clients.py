@@ -63,8 +63,8 @@ class VirtualClients:
         self._since[number] = now_ms
 
     def take(self, ns: VirtualNameServer, minute_ms: int) -> list[LookupMinute]:
-        """What was asked in the minute that began then."""
-        return self._rollups[ns.number].take(minute_ms)
+        """What was asked in the minute that began then, in an order that does not tell when it was counted."""
+        return sorted(self._rollups[ns.number].take(minute_ms), key=_who_and_what)
 
     def nameserver_is(self, ns: VirtualNameServer, now_ms: int, *, up: bool) -> None:
         """One came or went: who finds it gone asks the next, and stays there. All must have been advanced before."""
@@ -108,6 +108,10 @@ class VirtualClients:
             reply = dispatch(ns.running, command, Caller(_NOBODY, poll.key.client), now_ms).reply
             answers[key] = None if reply is None or reply.body is None else len(reply.body)
         return answers[key]
+
+
+def _who_and_what(row: LookupMinute) -> tuple[str, str]:
+    return row.client, row.topic
 
 
 def _polls(client: FleetClient, poll_ms: int, nameservers: int, start_ms: int) -> list[_Poll]:

@@ -33,11 +33,18 @@ def get_route_info_by_topic(ns: NameServer, command: Command, caller: Caller, no
         raise TopicNotExist(_NO_ROUTE.format(topic="null"))
     standard = command.version >= VERSION_4_9_4 or (ext.get("acceptStandardJsonOnly") or "").lower() == "true"
     if "__ZONE_MODE" in ext and (zone := _zone(ext)) is not None:
-        body = _zone_body(ns, topic, zone)
+        body: bytes | None = _zone_body(ns, topic, zone)
     else:
         stamp = ns.routes.revision + ns.kv.revision + ns.settings_revision  # each only grows
-        body = ns.cache.hit(topic, standard, stamp) or _cached_body(ns, topic, stamp, standard=standard)
-    asked = caller.asked.get(topic) or ns.meter.row(caller, command, topic)
+        entry = ns.cache.young.get((topic, standard))
+        if entry is not None and entry.stamp == stamp:  # nothing at all has changed since it was last found fresh
+            body = entry.body
+        else:
+            body = _cached_body(ns, topic, stamp, standard=standard)
+    try:
+        asked = caller.asked[topic]
+    except KeyError:
+        asked = ns.meter.row(caller, command, topic)
     asked[0] += 1
     if body is None:
         asked[1] += 1

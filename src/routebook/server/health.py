@@ -13,7 +13,7 @@ import msgspec
 from routebook.handlers import NameServer
 from routebook.journal.writer import JournalStatus
 
-Fact: TypeAlias = int | float | str | bool | None
+Fact: TypeAlias = float | str | bool | None  # a whole number is a float here
 
 
 class Condition(StrEnum):

@@ -29,7 +29,7 @@ from routebook.server.health import Health, service_gate
 from routebook.server.home import Home
 from routebook.server.housekeeping import Housekeeping
 from routebook.server.http.context import HttpContext
-from routebook.server.http.listener import HttpListener
+from routebook.server.http.listener import HttpListener, announce
 from routebook.server.idle import IdleSweep
 from routebook.server.keeping import SnapshotKeeper
 from routebook.server.listening import BACKLOG, open_socket
@@ -286,7 +286,7 @@ async def _serve(server: Server) -> str:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             loop.add_signal_handler(number, _on_signal(stop, number))
     address = server.nameserver.settings.http_listen
-    http = None if address is None else HttpListener(host=address[0], port=address[1])
+    http = None if address is None else HttpListener(host=address[0], port=address[1], listening=_http_listens)
     await server.start()
     _announce(server)
     gc.collect()
@@ -319,6 +319,11 @@ def _announce(server: Server) -> None:
             f"listening on {server.address} (nameserver)\n"
         )
         sys.stdout.flush()
+
+
+def _http_listens(address: str) -> None:
+    announce(address)
+    gc.freeze()  # its many modules, too
 
 
 def _raise_file_limit() -> None:

@@ -9,23 +9,31 @@ from typing import Final
 
 from routebook.codes import RequestCode
 
-BUCKETS: Final = 24  # up to 8 s; the last one takes the rest
+BUCKETS: Final = 64
 _LOOK_S: Final = 0.5
 
 
 class Histogram:
-    """Counts by bucket, and their sum."""
+    """Counts by bucket, and the sum of what was counted."""
 
-    __slots__ = ("counts", "total_ns")
+    __slots__ = ("cells",)
 
     def __init__(self) -> None:
-        self.counts = [0] * (BUCKETS + 1)
-        self.total_ns = 0
+        self.cells = [0] * (BUCKETS + 1)  # the last one is the sum, in ns
 
     def add(self, elapsed_ns: int) -> None:
-        bucket = (elapsed_ns // 1000).bit_length()
-        self.counts[bucket if bucket < BUCKETS else BUCKETS] += 1
-        self.total_ns += elapsed_ns
+        """At most some hundred years."""
+        cells = self.cells
+        cells[(elapsed_ns // 1000).bit_length()] += 1
+        cells[BUCKETS] += elapsed_ns
+
+    @property
+    def counts(self) -> list[int]:
+        return self.cells[:BUCKETS]
+
+    @property
+    def total_ns(self) -> int:
+        return self.cells[BUCKETS]
 
 
 class Latencies:
@@ -34,15 +42,19 @@ class Latencies:
     A read that brought several requests is answered by one write, so they share one time, which `several` has.
     """
 
-    __slots__ = ("by_code", "others", "several")
+    __slots__ = ("_cells", "by_code", "others", "several")
 
     def __init__(self) -> None:
         self.by_code = {int(code): Histogram() for code in RequestCode}
         self.others = Histogram()  # codes that nobody handles
         self.several = Histogram()
+        self._cells = {code: histogram.cells for code, histogram in self.by_code.items()}
 
     def add(self, code: int, requests: int, elapsed_ns: int) -> None:
-        (self.by_code.get(code, self.others) if requests == 1 else self.several).add(elapsed_ns)
+        # once per read: Histogram.add by hand
+        cells = self.several.cells if requests != 1 else self._cells.get(code) or self.others.cells
+        cells[(elapsed_ns // 1000).bit_length()] += 1
+        cells[BUCKETS] += elapsed_ns
 
 
 class LoopDelay:

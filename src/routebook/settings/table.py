@@ -12,6 +12,8 @@ _INT_MAX: Final = 2**31 - 1
 _LONG_MAX: Final = 2**63 - 1
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_BRACKETED: Final = re.compile(r"\[[^][]+\]")
+_NOT_IN_A_HOST: Final = re.compile(r"[][:\s]")
 _CAMEL_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -133,8 +135,8 @@ class Port(msgspec.Struct, frozen=True):
         if text.lower() == "off":
             return "off"
         host, _, port = text.rpartition(":")
-        bracketed = host.startswith("[") and host.endswith("]") and len(host) > 2
-        if not (host and (bracketed or ":" not in host) and port.isascii() and port.isdigit() and int(port) < 65536):
+        named = _BRACKETED.fullmatch(host) or (host and not _NOT_IN_A_HOST.search(host))
+        if not (named and port.isascii() and port.isdigit() and int(port) < 65536):
             raise ValueError(self.says)
         return text
 

@@ -8,19 +8,24 @@ def put(cache: RouteCache, topic: str, body: bytes, *, stamp: int = 1, base: int
     cache.put(topic, body, standard=True, stamp=stamp, base=base, revision=revision)
 
 
-def test_hit_only_while_nothing_changed() -> None:
+def kept(cache: RouteCache, topic: str, *, standard: bool = True) -> tuple[bytes, int] | None:
+    """The body that is at hand, and when it was last known to be fresh."""
+    entry = cache.young.get((topic, standard))
+    return None if entry is None else (entry.body, entry.stamp)
+
+
+def test_what_was_put_is_at_hand() -> None:
     cache = RouteCache(max_bytes=10_000)
     put(cache, "t", b"body", stamp=5)
-    assert cache.hit("t", True, 5) == b"body"
-    assert cache.hit("t", True, 6) is None
-    assert cache.hit("t", False, 5) is None
+    assert kept(cache, "t") == (b"body", 5)
+    assert kept(cache, "t", standard=False) is None
 
 
 def test_recheck_takes_a_route_that_did_not_change() -> None:
     cache = RouteCache(max_bytes=10_000)
     put(cache, "t", b"body", stamp=5, revision=3)
     assert cache.recheck("t", standard=True, stamp=9, base=0, revision=3) == b"body"
-    assert cache.hit("t", True, 9) == b"body"
+    assert kept(cache, "t") == (b"body", 9)
     assert cache.recheck("t", standard=True, stamp=10, base=0, revision=4) is None
     assert cache.recheck("t", standard=True, stamp=10, base=1, revision=3) is None
 
@@ -37,7 +42,7 @@ def test_memory_is_bounded_and_what_is_asked_for_stays() -> None:
 def test_a_body_beyond_the_budget_is_not_kept() -> None:
     cache = RouteCache(max_bytes=1000)
     put(cache, "t", b"x" * 1000)
-    assert cache.hit("t", True, 1) is None
+    assert kept(cache, "t") is None
     assert cache.bytes_held == 0
 
 

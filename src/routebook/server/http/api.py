@@ -22,7 +22,7 @@ from routebook.server.http.times import parse_time
 T = TypeVar("T")
 
 _AT_A_TIME: Final = 4096
-_MOST: Final = 5000
+_MOST: Final = 1000
 
 At = Annotated[str | None, QueryParameter(description="a past time: milliseconds since the epoch, or ISO 8601")]
 After = Annotated[str, QueryParameter(description="the `next` of the page before")]
@@ -58,7 +58,7 @@ async def clusters(context: Context) -> answers.ClustersAnswer:
     return answers.ClustersAnswer(clusters=views.clusters(context.nameserver))
 
 
-@get("/v1/brokers", summary="Broker groups, now or at a past time", responses=documented(400, 503))
+@get("/v1/brokers", summary="Broker groups, now or at a past time", responses=documented(503))
 async def brokers(
     context: Context,
     threads: Thread,
@@ -102,7 +102,7 @@ async def broker(context: Context, name: InPath) -> answers.BrokerAnswer:
     return answers.BrokerAnswer(at_ms=now_ms, group=answer, topics=topics)
 
 
-@get("/v1/topics", summary="Topics by name, in pages", responses=documented(400))
+@get("/v1/topics", summary="Topics by name, in pages", responses=documented())
 async def topics(
     context: Context,
     names: Topics,
@@ -120,7 +120,7 @@ async def topics(
     )
 
 
-@get("/v1/routes/{topic:str}", summary="A topic's route, now or at a past time", responses=documented(400, 404, 503))
+@get("/v1/routes/{topic:str}", summary="A topic's route, now or at a past time", responses=documented(404, 503))
 async def route(context: Context, threads: Thread, topic: InPath, at: At = None) -> answers.RouteAnswer:
     topic = from_path(topic)
     if at is not None:
@@ -132,7 +132,7 @@ async def route(context: Context, threads: Thread, topic: InPath, at: At = None)
     return answers.RouteAnswer(topic=topic, at_ms=context.now_ms(), route=found)
 
 
-@get("/v1/kv", summary="The KV configuration")
+@get("/v1/kv", summary="The KV configuration", responses=documented())
 async def kv(
     context: Context, namespace: Annotated[str | None, QueryParameter(description="this namespace only")] = None
 ) -> answers.KvAnswer:

@@ -34,8 +34,8 @@ class Refusal(Exception):
 
 
 def documented(*statuses: int) -> dict[int, ResponseSpec]:
-    """For OpenAPI: the problems that a path may answer with."""
-    return {status: answer(Problem, HTTPStatus(status).phrase) for status in statuses}
+    """For OpenAPI: the problems that a path may answer with, beside a parameter that cannot be used."""
+    return {status: answer(Problem, HTTPStatus(status).phrase) for status in sorted({400, *statuses})}
 
 
 def answer(kind: type, description: str, *, media_type: str = MediaType.JSON) -> ResponseSpec:

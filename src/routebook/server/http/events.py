@@ -44,7 +44,7 @@ Names = Annotated[list[str] | None, QueryParameter(description="repeatable; one 
     media_type=MEDIA_TYPE,
     responses={
         200: answer(str, "A stream of server-sent events", media_type=MEDIA_TYPE),
-        **documented(400, 503),
+        **documented(503),
     },
 )
 async def events(

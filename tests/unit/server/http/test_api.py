@@ -101,7 +101,7 @@ async def test_topics_are_paged_and_searched() -> None:
                 "other",
             ]
             assert (await got(client, "/v1/topics?broker=b2&q=topic"))["topics"] == []
-            for limit in ("0", "-1", "5001", "many"):
+            for limit in ("0", "-1", "1001", "many"):
                 refused(await client.get(f"/v1/topics?limit={limit}"), 400)
 
 

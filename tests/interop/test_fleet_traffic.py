@@ -1,0 +1,218 @@
+"""A make-believe broker's traffic beside that of a real 5.5.0 broker: as it was recorded once, and as it is recorded now.
+
+The tables below are what `org.apache.rocketmq:rocketmq-broker:5.5.0` was seen to send to its NameServer.
+"""
+
+import asyncio
+import json
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from routebook.client.addresses import Address
+from routebook.fleet.run import FleetRun
+from routebook.fleet.scenario import parse_scenario
+from routebook.testing import LocalNameServer
+from tests.support.java import java_broker
+from tests.support.recording_proxy import Recording, Said, recording
+
+NAMES: Final = {"brokerAddr", "brokerId", "brokerName", "clusterName"}
+REGISTRATION: Final = {*NAMES, "bodyCrc32", "compressed", "enableActingMaster", "haServerAddr"}
+ACTING: Final = {*REGISTRATION, "heartbeatTimeoutMillis"}
+SCALE: Final = 10.0
+SECONDS: Final = 3.6  # 36 s of the fleet's time: registrations at 0, 10 and, with a period of 10 s, 20 and 30
+LATENESS_S: Final = 4.0  # of the fleet's time; the machine may be busy
+
+
+class Kind(NamedTuple):
+    """One kind of request: how often it comes, and what it looks like."""
+
+    code: int
+    flag: int
+    period_s: float
+    first_s: float
+    ext: set[str]
+    body: bool
+
+
+# default · forceRegister=false · acting masters, compatible · and not
+TABLE: Final[Mapping[str, list[Kind]]] = {
+    "": [Kind(103, 0, 10, 0, REGISTRATION, True), Kind(106, 0, 5, 10, set(), False)],
+    "force_register = false": [Kind(322, 0, 10, 10, NAMES, True), Kind(106, 0, 5, 10, set(), False)],
+    'acting_master = "compatible"': [
+        Kind(103, 0, 10, 0, ACTING, True),
+        Kind(322, 2, 1, 1, NAMES, True),
+        Kind(105, 0, 1, 1, {"topic"}, False),
+        Kind(106, 0, 5, 10, set(), False),
+    ],
+    'acting_master = "new"': [
+        Kind(103, 0, 10, 0, ACTING, True),
+        Kind(904, 2, 1, 1, NAMES - {"brokerId"}, False),
+        Kind(901, 0, 1, 1, {"brokerName", "clusterName"}, False),
+        Kind(106, 0, 5, 10, set(), False),
+    ],
+}
+
+
+def record_fake(terms: str, *, seconds: float, scale: float, faults: str = "") -> Recording:
+    """One make-believe broker, through the proxy, for so many seconds."""
+    text = f'[brokers]\ncount = 1\nregister_every = "10s"\n{terms}\n[topics]\ncount = 0\n[clients]\ncount = 0\n{faults}'
+    scenario = parse_scenario(text, name="one broker")
+    with LocalNameServer() as nameserver, recording((nameserver.host, nameserver.port)) as record:
+        run = FleetRun(
+            scenario, [Address(*record.address)], seed=1, duration_ms=int(seconds * scale * 1000), scale=scale
+        )
+        asyncio.run(run.run())
+    # the first is the question of the run itself whether anybody is there
+    return Recording(record.address, record.said[1:], record.connections)
+
+
+def times(record: Recording, code: int, scale: float) -> list[float]:
+    """When it was said, in the fleet's seconds after the first registration."""
+    zero = record.said[0].at_s
+    return [(one.at_s - zero) * scale for one in record.of(code)]
+
+
+@pytest.mark.parametrize("terms", TABLE)
+def test_codes_headers_and_periods_are_those_of_the_table(terms: str) -> None:
+    record = record_fake(terms, seconds=SECONDS, scale=SCALE)
+    kinds = TABLE[terms]
+    assert record.said[0].command.code == 103  # first of all, whatever the mode
+    assert record.codes() == {103, 104, *(kind.code for kind in kinds)}
+    assert not any(one.binary for one in record.said)
+    assert {(one.command.version, one.command.language) for one in record.said} == {(513, "JAVA")}
+    for kind in kinds:
+        assert {one.command.flag for one in record.of(kind.code)} == {kind.flag}
+        assert {frozenset(one.command.ext or {}) for one in record.of(kind.code)} == {frozenset(kind.ext)}
+        assert {one.command.body is not None for one in record.of(kind.code)} == {kind.body}
+        expected = [kind.first_s]
+        if kind.first_s == 0:
+            expected.append(10.0)
+        while expected[-1] + kind.period_s < SECONDS * SCALE - LATENESS_S:
+            expected.append(expected[-1] + kind.period_s)
+        seen = times(record, kind.code, SCALE)
+        assert len(seen) >= len(expected) * 0.8
+        assert seen[0] == pytest.approx(expected[0], abs=LATENESS_S)
+        for due, at in zip(expected, seen, strict=False):
+            if len(seen) == len(expected):
+                assert at == pytest.approx(due, abs=LATENESS_S)
+    assert record.said[-1].command.code == 104
+
+
+def test_one_connection_and_no_opaque_twice() -> None:
+    record = record_fake('acting_master = "compatible"', seconds=1.5, scale=SCALE)
+    assert record.connections == 2  # the run's own question, and the broker
+    opaques = [one.command.opaque for one in record.said]
+    assert len(set(opaques)) == len(opaques)
+
+
+def test_the_binary_header_for_all_requests() -> None:
+    record = record_fake('header = "binary"', seconds=1.5, scale=SCALE)
+    assert all(one.binary for one in record.said)
+
+
+def test_a_burst_of_parts_with_split_registration() -> None:
+    record = record_fake("split = 5", seconds=0.5, scale=SCALE)
+    sizes = [len(topics_of(one)) for one in record.of(103)]
+    assert sizes == [5, 5, 5, 0]  # as recorded: the rest is sent, be it nothing
+
+
+def test_a_new_topic_is_told_alone() -> None:
+    churn = '[[fault]]\nkind = "churn"\nat = "5s"\n'
+    record = record_fake("", seconds=1.0, scale=SCALE, faults=churn)
+    assert [len(topics_of(one)) for one in record.of(103)][:2] == [15, 1]
+    record = record_fake("single_topic_register = true", seconds=1.0, scale=SCALE, faults=churn)
+    (one,) = record.of(217)
+    assert (set(one.command.ext or {}), one.command.flag) == ({"topic"}, 0)
+    assert set(json.loads(one.command.body or b"")) == {"brokerDatas", "filterServerTable", "queueDatas"}
+
+
+def topics_of(said: Said) -> Mapping[str, Any]:
+    table: Mapping[str, Any] = body_of(said)["topicConfigSerializeWrapper"]["topicConfigTable"]
+    return table
+
+
+def body_of(said: Said) -> Any:
+    return json.loads(said.command.body or b"null")
+
+
+def shape(value: Any) -> Any:
+    """What a JSON value looks like: its keys, and the types of what is there."""
+    if isinstance(value, dict):
+        return {key: shape(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [shape(inner) for inner in value]
+    return type(value).__name__
+
+
+def renamed(topics: Mapping[str, Any], *, cluster: str, broker: str) -> dict[str, tuple[int, int, int]]:
+    """Topics by names that do not depend on whose they are, with permission and queues."""
+
+    def general(name: str) -> str:
+        return name.replace(cluster, "<cluster>").replace(broker, "<broker>")
+
+    return {
+        general(name): (topic["perm"], topic["readQueueNums"], topic["writeQueueNums"])
+        for name, topic in topics.items()
+    }
+
+
+@pytest.mark.java
+@pytest.mark.slow
+@pytest.mark.parametrize("acting", [False, True])
+def test_it_says_what_a_real_broker_says_now(acting: bool, tmp_path: Path) -> None:
+    """Both for about 25 s, at the same time."""
+    seconds = 25.0
+    fake: list[Recording] = []
+    terms = 'acting_master = "compatible"' if acting else ""
+    with LocalNameServer() as nameserver, recording((nameserver.host, nameserver.port)) as real:
+        with java_broker(
+            tmp_path, nameserver=real.address, enableSlaveActingMaster="true" if acting else "false"
+        ) as broker:
+            recorder = threading.Thread(target=lambda: fake.append(record_fake(terms, seconds=seconds, scale=1.0)))
+            recorder.start()
+            recorder.join()
+            broker.process.terminate()
+            broker.process.wait(60)
+    made = fake[0]
+    assert made.codes() == real.codes()
+    for code in sorted(real.codes()):
+        assert kinds_of(made, code) == kinds_of(real, code), code
+    first_made, first_real = made.of(103)[0], real.of(103)[0]
+    wanted, got = body_of(first_real), body_of(first_made)
+    for body in (wanted, got):
+        body["topicConfigSerializeWrapper"].pop("topicConfigTable")
+    assert shape(got) == shape(wanted)
+    assert [shape(one) for one in topics_of(first_made).values()][:1] == [
+        shape(one) for one in topics_of(first_real).values()
+    ][:1]
+    assert renamed(topics_of(first_made), cluster="cluster-1", broker="broker-001") == renamed(
+        topics_of(first_real), cluster="C1", broker="b-a"
+    )
+    for code, period_s in ((103, 10.0), (106, 5.0), *(((322, 1.0), (105, 1.0)) if acting else ())):
+        for record in (made, real):
+            until_s = record.of(104)[0].at_s
+            at = [one.at_s for one in record.of(code) if one.at_s < until_s]
+            gaps = [later - earlier for earlier, later in zip(at, at[1:], strict=False)]
+            assert gaps
+            assert sorted(gaps)[len(gaps) // 2] == pytest.approx(period_s, abs=1.0), (code, at)
+
+
+def kinds_of(record: Recording, code: int) -> set[tuple[Any, ...]]:
+    """All looks that requests of this code have."""
+    return {
+        (
+            one.command.flag,
+            one.command.version,
+            one.command.language,
+            one.command.remark,
+            frozenset(one.command.ext or {}),
+            one.command.ext is None,
+            one.command.body is None,
+            one.binary,
+        )
+        for one in record.of(code)
+    }

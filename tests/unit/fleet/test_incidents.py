@@ -1,0 +1,159 @@
+"""The timetable of faults."""
+
+import pytest
+
+from routebook.errors import UsageError
+from routebook.fleet.census import Census, take_census
+from routebook.fleet.incidents import DAY_MS, RECOVERY_MS, Incident, Timetable, make_timetable
+from routebook.fleet.scenario import FaultKind, parse_scenario
+from routebook.fleet.shipped import load_scenario
+
+FLEET = '[brokers]\ncount = 12\npaired = 0.5\nzones = ["a", "b"]\n'
+
+
+def timetable(
+    faults: str, *, seed: int = 1, duration_ms: int = 3_600_000, daily: bool = False, nameservers: int = 2
+) -> tuple[Census, Timetable]:
+    scenario = parse_scenario(f'duration = "1h"\n{FLEET}{faults}', name="mine")
+    census = take_census(scenario, seed)
+    made = make_timetable(scenario, census, seed=seed, duration_ms=duration_ms, nameservers=nameservers, daily=daily)
+    return census, made
+
+
+def fault(kind: str, **fields: object) -> str:
+    lines = "".join(f"{name} = {value!r}\n" for name, value in fields.items()).replace("True", "true")
+    return f"[[fault]]\nkind = '{kind}'\n{lines}"
+
+
+def test_at_a_time_and_again() -> None:
+    _, made = timetable(fault("stop", at="1m", every="10m", times=3, **{"for": "45s"}))
+    assert [(one.at_ms, one.lasts_ms) for one in made.incidents] == [(60_000 + k * 600_000, 45_000) for k in range(3)]
+
+
+def test_each_in_turn_once() -> None:
+    census, made = timetable(fault("stop", target="each", at="0s", every="4m"))
+    assert [one.members for one in made.incidents] == [(member,) for member in census.members]
+
+
+def test_every_day_from_the_hour_it_says() -> None:
+    _, made = timetable(fault("crash", at="1m"), duration_ms=3 * DAY_MS, daily=True)
+    assert [one.at_ms for one in made.incidents] == [3 * 3_600_000 + 60_000 + day * DAY_MS for day in range(3)]
+
+
+def test_by_chance_so_often_a_day() -> None:
+    _, made = timetable(fault("crash", per_day=10, **{"for": "1s"}), duration_ms=100 * DAY_MS)
+    assert 850 < len(made.incidents) + made.left_out < 1150
+    assert made.left_out < 50
+
+
+@pytest.mark.parametrize(
+    ("target", "hit"),
+    [
+        ("all", 12),
+        ("share:0.34", 4),
+        ("zone:a", 6),
+        ("broker-002", 2),
+        ("127.16.0.1:10911", 1),
+        ("any", 1),
+        ("any:5", 5),
+        ("any:50", 12),
+    ],
+)
+def test_targets(target: str, hit: int) -> None:
+    _, made = timetable(fault("crash", target=target, at="1m"))
+    (one,) = made.incidents
+    assert len(one.members) == hit
+    assert len(set(one.members)) == hit
+
+
+@pytest.mark.parametrize("target", ["zone:c", "broker-999", "", "any:some", "share:half"])
+def test_no_such_target(target: str) -> None:
+    with pytest.raises(UsageError, match="target"):
+        timetable(fault("crash", target=target, at="1m"))
+
+
+def test_one_thing_at_a_time() -> None:
+    """With time to recover between two; what collides is left out, and counted."""
+    _, made = timetable(
+        fault("crash", target="any", per_day=400) + fault("freeze", target="any", per_day=400, **{"for": "3m"}),
+        duration_ms=DAY_MS,
+    )
+    until: dict[int, int] = {}
+    for one in made.incidents:
+        for member in one.members:
+            assert until.get(member.number, -1) < one.at_ms
+            until[member.number] = one.until_ms + RECOVERY_MS
+
+
+def test_nothing_befalls_a_broker_around_a_restart() -> None:
+    _, made = timetable(fault("restart", at="30m", nameserver=2) + fault("crash", at="0s", every="1m", times=59))
+    (restart,) = [one for one in made.incidents if one.kind is FaultKind.RESTART]
+    assert (restart.nameserver, restart.members) == (1, ())
+    crashes = [one for one in made.incidents if one.kind is FaultKind.CRASH]
+    assert crashes
+    assert made.left_out == 59 - len(crashes)
+    for one in crashes:
+        assert one.until_ms + RECOVERY_MS <= restart.at_ms - RECOVERY_MS or one.at_ms >= restart.until_ms + RECOVERY_MS
+
+
+def test_what_would_outlast_the_run_is_left_out() -> None:
+    _, made = timetable(fault("crash", at="59m50s"))
+    assert (made.incidents, made.left_out) == ((), 1)
+
+
+def test_a_cut_is_from_one_nameserver_that_there_is() -> None:
+    _, made = timetable(fault("cut", at="1m", nameserver=7) + fault("cut", at="2m"))
+    assert made.incidents[0].nameserver == 1
+    assert made.incidents[1].nameserver in (0, 1)
+
+
+def test_flapping_is_down_and_up_within_its_time() -> None:
+    _, made = timetable(fault("flap", at="1m", down="5s", up="10s", **{"for": "1m"}))
+    (one,) = made.incidents
+    assert one.downs == tuple((60_000 + k * 15_000, 65_000 + k * 15_000) for k in range(4))
+
+
+def test_late_is_not_gone() -> None:
+    _, made = timetable(fault("slow", at="1m", delay="1h"))
+    assert made.incidents[0].delay_ms == 60_000  # of 120 s less the period, two thirds
+
+
+def test_roles_switch_within_pairs() -> None:
+    _, made = timetable(fault("switch", at="1m", every="5m", times=5))
+    assert len(made.incidents) == 5
+    for one in made.incidents:
+        assert [member.broker_id for member in one.members] == [0, 1]
+        assert len({member.broker for member in one.members}) == 1
+
+
+def test_churn_creates_before_it_changes_or_deletes() -> None:
+    _, made = timetable(fault("churn", at="0s", every="1s", times=600))
+    assert len(made.incidents) == 600
+    there: dict[str, tuple[str, ...]] = {}
+    seen = set()
+    for one in made.incidents:
+        change = one.change
+        assert change is not None
+        name = change.topic.topic_name
+        seen.add((change.created, change.deleted))
+        assert tuple(member.broker for member in one.members) == change.groups
+        if change.created:
+            assert name not in there
+            there[name] = change.groups
+        else:
+            assert there[name] == change.groups
+            if change.deleted:
+                del there[name]
+    assert seen == {(True, False), (False, False), (False, True)}
+
+
+def test_the_same_seed_the_same_faults() -> None:
+    scenario = load_scenario("eventful-days")
+
+    def made(seed: int) -> tuple[Incident, ...]:
+        census = take_census(scenario, seed)
+        return make_timetable(scenario, census, seed=seed, duration_ms=5 * DAY_MS, nameservers=3, daily=True).incidents
+
+    assert made(3) == made(3)
+    assert made(3) != made(4)
+    assert [one.at_ms for one in made(3)] == sorted(one.at_ms for one in made(3))
