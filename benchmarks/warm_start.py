@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.many_topics import Connection, register, register_body
 
@@ -61,6 +62,8 @@ class Routebook:
     def end(self, how: signal.Signals) -> None:
         self.process.send_signal(how)
         self.process.wait(120)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
 
 
 def brokers_in(port: int, topic: str) -> int:
@@ -149,14 +152,23 @@ class Brokers:
                     register(connection, number, self._body)
                     break
                 except (OSError, RuntimeError):
+                    if connection is not None:
+                        connection.close()
                     connection = None
             wait_s = self._period_s if turn else phase_s or self._period_s
         if connection is not None:
             connection.close()
 
 
-def watch_restart(port: int, brokers: int, restart: Callable[[], None]) -> tuple[float, float]:
-    """Seconds without any route, and without the whole one."""
+class Outage(NamedTuple):
+    """For how many seconds a client got no route, and not the whole one."""
+
+    missing_s: float
+    partial_s: float
+
+
+def watch_restart(port: int, brokers: int, restart: Callable[[], None]) -> Outage:
+    """What a client sees of it, until all has been well for a while."""
     missing_s = partial_s = 0.0
     restarting = threading.Thread(target=restart)
     restarting.start()
@@ -171,10 +183,11 @@ def watch_restart(port: int, brokers: int, restart: Callable[[], None]) -> tuple
         whole = whole + 1 if found == brokers else 0
         last = now
     restarting.join()
-    return missing_s, partial_s
+    return Outage(missing_s, partial_s)
 
 
-def compare(brokers: int, topics: int, period_s: float) -> None:
+def compare(brokers: int, topics: int, period_s: float) -> dict[str, Outage]:
+    """Both NameServers, one after the other."""
     from tests.support.java import NAMESERVER_FLAGS, JavaProcess  # noqa: PLC0415  only here a JDK is needed
 
     with tempfile.TemporaryDirectory(prefix="routebook-bench-") as folder:
@@ -199,7 +212,7 @@ def compare(brokers: int, topics: int, period_s: float) -> None:
             running = java()
 
         try:
-            _compare("Java", port, brokers, topics, period_s, restart_java)
+            java_outage = _outage(port, brokers, topics, period_s, restart_java)
         finally:
             running.stop()
     with tempfile.TemporaryDirectory(prefix="routebook-bench-") as folder:
@@ -211,21 +224,21 @@ def compare(brokers: int, topics: int, period_s: float) -> None:
             server.start()
 
         try:
-            _compare("Routebook", server.port, brokers, topics, period_s, restart_routebook)
+            own_outage = _outage(server.port, brokers, topics, period_s, restart_routebook)
         finally:
             server.end(signal.SIGTERM)
+    return {"Java": java_outage, "Routebook": own_outage}
 
 
-def _compare(name: str, port: int, brokers: int, topics: int, period_s: float, restart: Callable[[], None]) -> None:
+def _outage(port: int, brokers: int, topics: int, period_s: float, restart: Callable[[], None]) -> Outage:
     fleet = Brokers(port, brokers=brokers, topics=topics, period_s=period_s)
     try:
         while brokers_in(port, "topic-00000") < brokers:
             time.sleep(0.1)
         time.sleep(period_s * 1.1)  # until everybody has found its own moment
-        missing_s, partial_s = watch_restart(port, brokers, restart)
+        return watch_restart(port, brokers, restart)
     finally:
         fleet.stop()
-    print(f"{name:<10} no route for {missing_s:6.2f} s, not the whole route for {partial_s:6.2f} s", flush=True)
 
 
 def main() -> int:
@@ -237,7 +250,8 @@ def main() -> int:
     parser.add_argument("--limit-s", type=float, default=3.0)
     chosen = parser.parse_args()
     if chosen.java:
-        compare(chosen.brokers or 20, chosen.topics or 500, chosen.period_s)
+        for name, outage in compare(chosen.brokers or 20, chosen.topics or 500, chosen.period_s).items():
+            print(f"{name:<10} no route for {outage.missing_s:6.2f} s, not the whole for {outage.partial_s:6.2f} s")
         return 0
     return 0 if restart_routebook(chosen.brokers or 300, chosen.topics or 10_000, chosen.limit_s) else 1
 

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 from routebook.events import HeartbeatMinute, LookupMinute
 from routebook.model import BrokerKey
 
+_MOST_FRESH: Final = 256
 _SHARE_BITS: Final = 5  # a bucket keeps so many leading bits of a value
 
 
@@ -57,17 +58,26 @@ def merged(one: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:
 class _Beats:
     """One broker's signs of life within the running minute, and when the last one came; None: it has left since."""
 
-    __slots__ = ("broker", "count", "gaps_ms", "last_ms", "max_gap_ms")
+    __slots__ = ("broker", "count", "fresh_ms", "gaps_ms", "last_ms", "max_gap_ms")
 
     def __init__(self, broker: str, now_ms: int) -> None:
         self.broker = broker
         self.last_ms: int | None = now_ms
+        self.fresh_ms: list[int] = []  # gaps that are not in the histogram yet: a beat has no time for that
         self.clear(count=1)
 
     def clear(self, *, count: int = 0) -> None:
         self.count = count
         self.max_gap_ms = 0
         self.gaps_ms: dict[int, int] = {}
+
+    def sort_in(self) -> None:
+        for gap in self.fresh_ms:
+            gap = max(0, gap)
+            bucket = bucket_of(gap)
+            self.gaps_ms[bucket] = self.gaps_ms.get(bucket, 0) + 1
+            self.max_gap_ms = max(self.max_gap_ms, gap)
+        self.fresh_ms.clear()
 
 
 class HeartbeatRollup:
@@ -84,14 +94,15 @@ class HeartbeatRollup:
         if beats is None:
             self._beats[key] = _Beats(broker, now_ms)
             return
-        if beats.last_ms is not None:
-            gap = max(0, now_ms - beats.last_ms)
-            bucket = bucket_of(gap)
-            beats.gaps_ms[bucket] = beats.gaps_ms.get(bucket, 0) + 1
-            beats.max_gap_ms = max(beats.max_gap_ms, gap)
+        last_ms = beats.last_ms
+        if last_ms is not None:
+            beats.fresh_ms.append(now_ms - last_ms)
+        else:
+            beats.broker = broker
         beats.count += 1
         beats.last_ms = now_ms
-        beats.broker = broker
+        if beats.count % _MOST_FRESH == 0:
+            beats.sort_in()
 
     def left(self, key: BrokerKey) -> None:
         """The broker is gone: the time until it comes back is an outage, not a gap."""
@@ -104,6 +115,7 @@ class HeartbeatRollup:
         rows = []
         for key, beats in list(self._beats.items()):
             if beats.count:
+                beats.sort_in()
                 rows.append(_heartbeat_row(key, beats, minute_ms))
                 beats.clear()
             if beats.last_ms is None:

@@ -141,7 +141,7 @@ def over_http(server: Restarted) -> View:
 
     groups = {
         group["name"]: (group["cluster"], {member["broker_id"]: member["addr"] for member in group["members"]})
-        for group in get("/v1/brokers?limit=5000")["groups"]
+        for group in get("/v1/brokers?limit=1000")["groups"]
     }
     topics = {
         topic["name"]: {
@@ -153,7 +153,7 @@ def over_http(server: Restarted) -> View:
             )
             for queues in get(f"/v1/routes/{topic['name']}")["route"]["queues"]
         }
-        for topic in get("/v1/topics?limit=5000")["topics"]
+        for topic in get("/v1/topics?limit=1000")["topics"]
     }
     return {"topics": topics, "groups": groups}
 

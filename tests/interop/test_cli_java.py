@@ -220,16 +220,16 @@ def test_settings(address: str) -> None:
 def test_writes_go_to_every_nameserver_and_say_what_happened(address: str, tmp_path: Path) -> None:
     with serving(tmp_path) as other:
         second, dead = f"{other.host}:{other.port}", "127.0.0.1:1"
-        ran = ask(f"{address};{dead};{second}", "kv put shop all yes")
+        ran = ask(f"{address};{dead};{second}", "kv put stall all yes")
         assert ran.code == 3
-        assert ran.out == f"{address}: shop/all is yes\n{second}: shop/all is yes\n"
+        assert ran.out == f"{address}: stall/all is yes\n{second}: stall/all is yes\n"
         assert ran.err == f"routebook: {dead}: refused the connection: nothing listens there\n"
         ran = ask(f"{address};{second}", "broker wipe b-b")
         assert ran.code == 1
         assert ran.out == f"{address}: 2 topics of b-b are not writable any more\n"
         assert ran.err == f"routebook: {second}: no topic of a broker b-b is known: nothing changed\n"
         assert answer(address, "broker restore b-b").endswith("are writable\n")
-        assert answer(f"{address};{second}", "kv delete shop all").count("is gone") == 2
+        assert answer(f"{address};{second}", "kv delete stall all").count("is gone") == 2
         table = answer(f"{address};{second}", "config get enableTopicList").splitlines()
         assert table[0].split() == ["SETTING", address, second]
         assert table[1].split() == ["enableTopicList", "true", "true"]

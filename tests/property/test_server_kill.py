@@ -32,8 +32,10 @@ class Traffic:
 
     def run(self, address: tuple[str, int]) -> None:
         """Until nobody answers any more."""
-        clients = [Client(address) for _ in range(3)]
+        clients: list[Client] = []
         try:
+            for _ in range(3):
+                clients.append(Client(address))  # noqa: PERF401 - each is to be closed, even if the next cannot connect
             while True:
                 client, request = self.chance.choice(clients), self.request()
                 client.send(request.encode())

@@ -125,7 +125,7 @@ class _Making:
         if fault.kind is FaultKind.RESTART:
             return self._restart(at_ms, fault, draw)
         lasts_ms = 0 if fault.kind in {FaultKind.CHURN, FaultKind.SWITCH} else int(fault.lasts)
-        if self._near_a_restart(at_ms, at_ms + lasts_ms) or at_ms + lasts_ms > self._duration_ms:
+        if self._near_a_restart(at_ms, at_ms + lasts_ms) or self._is_too_late(at_ms + lasts_ms):
             self._left_out += 1
             return []
         if fault.kind is FaultKind.CHURN:
@@ -149,6 +149,10 @@ class _Making:
             )
         ]
 
+    def _is_too_late(self, until_ms: int) -> bool:
+        """In virtual time everything comes to its end, so that the truth about it is whole; a run just ends."""
+        return self._daily and until_ms > self._duration_ms
+
     def _most_delay_ms(self) -> int:
         """Late is not gone: a slow broker keeps its lease."""
         terms = self._scenario.brokers
@@ -160,7 +164,7 @@ class _Making:
 
     def _restart(self, at_ms: int, fault: Fault, draw: Random) -> list[Incident]:
         until_ms = at_ms + int(fault.lasts)
-        if self._near_a_restart(at_ms, until_ms) or until_ms + RECOVERY_MS > self._duration_ms:
+        if self._near_a_restart(at_ms, until_ms) or self._is_too_late(until_ms + RECOVERY_MS):
             self._left_out += 1
             return []
         self._restarts.append((at_ms - RECOVERY_MS, until_ms + RECOVERY_MS))

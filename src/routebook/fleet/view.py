@@ -29,10 +29,11 @@ class FleetView:
         """Refresh twice a second."""
         with Live(console=self._console, auto_refresh=False, transient=True) as live:
             while True:
-                live.update(self._page(), refresh=True)
+                live.update(self.page(), refresh=True)
                 await asyncio.sleep(_REFRESH_S)
 
-    def _page(self) -> Group:
+    def page(self) -> Group:
+        """All of it, as it is now."""
         status = self._run.status()
         now = asyncio.get_running_loop().time()
         self._counts.append((now, status.requests))

@@ -16,7 +16,7 @@ from routebook.settings import Settings
 from routebook.wire.command import Command
 
 _FIRST_SCAN_MS: Final = 5_000
-_EPOCH_HOST: Final = "127.0.0.1"
+_HOST: Final = "127.0.0.1"
 
 Happened = Callable[["VirtualNameServer", tuple[Event, ...], int], None]
 
@@ -27,7 +27,7 @@ class VirtualNameServer:
     def __init__(self, number: int, folder: Path, *, on_events: Happened) -> None:
         self.number = number
         self.name = f"ns-{number + 1}"
-        self.address = f"{_EPOCH_HOST}:{9876 + number}"
+        self.address = f"{_HOST}:{9876 + number}"
         self.journal = JournalFolder(folder / self.name, ns=self.name)
         self.settings = Settings.build([], home=str(folder), file=None)
         self.core: NameServer | None = None

@@ -1,5 +1,6 @@
 """Brokers come, stay and go: 103, 104, 322, 904, 901, 106, 205, 327."""
 
+import re
 import zlib
 
 from routebook.codes import ORDER_TOPIC_NAMESPACE
@@ -15,17 +16,19 @@ from routebook.wire.register_body import decode_register_body
 from routebook.wire.request_bodies import decode_data_version
 
 _HIGHEST_VERSION = 612  # Java: MQVersion.HIGHER_VERSION
+_MAPPING_VERSION = re.compile(rb'"mappingDataVersion":\{"counter":-?\d+,"stateVersion":-?\d+,"timestamp":-?\d+\}')
 
 
 def register_broker(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> Outcome:
-    """103. The same bytes again from a broker whose group is unchanged only renew its lease."""
+    """103. The same again from a broker whose group is unchanged only renews its lease."""
+    _check_crc(command)
     fingerprint = _fingerprint(ns, command)
-    key = BrokerKey(command.field("clusterName") or "", command.field("brokerAddr") or "")
+    ext = command.ext or {}
+    key = BrokerKey(ext.get("clusterName") or "", ext.get("brokerAddr") or "")
     result = ns.routes.renew(key, fingerprint=fingerprint, connection=caller.connection, now_ms=now_ms)
     if result is not None:
-        ns.meter.beat(key, command.field("brokerName") or "", now_ms)
+        ns.meter.beat(key, ext.get("brokerName") or "", now_ms)
         return Outcome(_registered(ns, result))
-    _check_crc(command)
     registration = _registration(ns, command, now_ms)
     result, change = ns.routes.register(
         registration,
@@ -151,10 +154,17 @@ def _check_crc(command: Command) -> None:
 def _fingerprint(ns: NameServer, command: Command) -> bytes:
     """Everything that decides what a registration does: its body, its header, the policy in force.
 
-    The hash is keyed per process and 64 bits wide; with the length that is ample to tell a body from the last one.
+    A 5.x broker writes the current time into `mappingDataVersion` at every registration, and nobody reads it: without
+    it (and the checksum over it) the same table is the same body. The hash is keyed per process and 64 bits wide; with
+    the length that is ample to tell a body from the last one.
     """
     body = command.body or b""
-    return repr((hash(body), len(body), command.version, command.ext, ns.settings_revision)).encode()
+    stamp = _MAPPING_VERSION.search(body)
+    content = (hash(body), len(body))
+    if stamp is not None:
+        content = (hash(body[: stamp.start()]), hash(body[stamp.end() :]))
+    ext = {key: value for key, value in (command.ext or {}).items() if key != "bodyCrc32"}
+    return repr((content, command.version, ext, ns.settings_revision)).encode()
 
 
 def _registered(ns: NameServer, result: RegisterResult) -> Reply:

@@ -14,7 +14,6 @@ def add_probes(
     health.add("journal", lambda: _journal(memory, recorder))
     health.add("snapshot", lambda: _snapshot(snapshots))
     health.add("recovery", lambda: _recovery(memory, ns))
-    health.add("preservation", lambda: preservation_part(ns))
 
 
 def _journal(memory: Memory, recorder: Recorder) -> Part:

@@ -14,38 +14,39 @@ import sys
 from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from routebook import __version__
-from routebook.events import DownReason, ServerStarted, ServerStopped
+from routebook.errors import ListenError
+from routebook.events import DownReason
 from routebook.handlers import NameServer
-from routebook.journal.files import FolderFiles
 from routebook.kv import KvStore
+from routebook.server.chronicle import Chronicle
 from routebook.server.clock import Clock
 from routebook.server.connection import Connection, Shared
 from routebook.server.effects import Performer
-from routebook.server.feed import Feed
 from routebook.server.health import Health, service_gate
 from routebook.server.home import Home
 from routebook.server.housekeeping import Housekeeping
 from routebook.server.http.context import HttpContext
 from routebook.server.http.listener import HttpListener, announce
 from routebook.server.idle import IdleSweep
-from routebook.server.keeping import SnapshotKeeper
 from routebook.server.listening import BACKLOG, open_socket
 from routebook.server.load import load_kv
 from routebook.server.log import get_log
 from routebook.server.minutes import Minutes
 from routebook.server.notes import Notes
 from routebook.server.notices import Notices
-from routebook.server.probes import add_probes
+from routebook.server.peers import open_peers, peers_part
+from routebook.server.probes import preservation_part
 from routebook.server.product import Product
 from routebook.server.recorder import Recorder
 from routebook.server.saving import Saver
 from routebook.server.tls import TlsContexts
-from routebook.server.warm import Memory, remember
 from routebook.settings import Settings
 from routebook.wire.command import SerializeType
+
+if TYPE_CHECKING:
+    from routebook.peers.watching import Peers
 
 _HIGH_WATER: Final = 64 * 1024  # Netty's
 _LOW_WATER: Final = 32 * 1024
@@ -66,22 +67,18 @@ class Server:
         clock = Clock()
         if kv is None:
             kv = load_kv(Path(settings.kv_config_path))
-        self.memory: Memory | None = None
-        if home is not None and settings.journal.enabled:
-            self.memory = remember(
-                home.path, ns=home.ns, settings=settings, now_ms=clock.now_ms(), wall_ms=clock.wall_ms, cold=cold
-            )
-        self.ns = "" if home is None else home.ns
-        self._snapshot_folder = Path() if home is None else home.path / "snapshot"
-        routes = None if self.memory is None else self.memory.routes
+        self._contexts = TlsContexts(settings.tls)
+        self._contexts.load()
+        self.chronicle = Chronicle(home, settings, clock=clock, cold=cold)
+        memory = self.chronicle.memory
+        routes = None if memory is None else memory.routes
         self.nameserver = NameServer(settings, started_ms=clock.now_ms(), kv=kv, routes=routes)
         self._clock = clock
-        self._journal_files = None if home is None else FolderFiles(home.path / "journal")
         self.health = Health()
         self.health.add_gate("service", service_gate(self.nameserver, clock.now_ms))
         self.health.hold("start", "the NameServer does not listen yet")
-        self._contexts = TlsContexts(settings.tls)
-        self._contexts.load()
+        self.health.add("preservation", lambda: preservation_part(self.nameserver))
+        self._peers: Peers | None = None
         self._listener: asyncio.Server | None = None
         self._stop_started = False
         self.address = ""
@@ -93,14 +90,7 @@ class Server:
         serialize_type = SerializeType[settings.serialize_type]
         opaques = count()
         self._notes = notes = Notes(loop.time)
-        memory = self.memory
-        self.recorder = recorder = Recorder(
-            notes=notes,
-            ns=self.ns,
-            boot="" if memory is None else memory.boot,
-            journal=None if memory is None else memory.journal,
-        )
-        recorder.feed = self.feed = Feed(last_seq=recorder.last_seq)
+        recorder = self.chronicle.open(notes)
         self._saver = Saver(kv_path=Path(settings.kv_config_path), settings_path=Path(settings.config_store_path))
         self._notices = Notices(opaques=opaques, serialize_type=serialize_type, trouble=notes.unreachable)
         self._product = Product(settings.product_namesrv_addrs, opaques=opaques, trouble=notes.unreachable)
@@ -124,12 +114,16 @@ class Server:
             serialize_type=serialize_type,
             water_marks=_water_marks(settings),
         )
-        sock = open_socket(
-            settings.bind_address,
-            settings.listen_port,
-            receive_bytes=settings.server_socket_rcv_buf_size,
-            send_bytes=settings.server_socket_snd_buf_size,
-        )
+        try:
+            sock = open_socket(
+                settings.bind_address,
+                settings.listen_port,
+                receive_bytes=settings.server_socket_rcv_buf_size,
+                send_bytes=settings.server_socket_snd_buf_size,
+            )
+        except ListenError:
+            self.chronicle.abandon()
+            raise
         self.port = sock.getsockname()[1]
         host = settings.bind_address
         self.address = f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
@@ -142,14 +136,25 @@ class Server:
             idle=lambda connection: notes.idle(connection.address),
         )
         self._minutes = Minutes(self.nameserver.meter, recorder, notes=notes, wall_ms=self._clock.wall_ms)
-        self._begin_journal()
+        self.chronicle.begin(self.nameserver, self.health, listen=self.address)
         self._listener = await loop.create_server(lambda: Connection(shared, loop.time), sock=sock, backlog=BACKLOG)
         self._housekeeping.start()
         self._idle.start()
         self._minutes.start()
-        if self._snapshots is not None:
-            self._snapshots.start()
+        self.chronicle.start()
         self.health.release("start")
+
+    async def settle_in(self) -> None:
+        """What can wait until it listens: history, and the comparison with peers. Raises UsageError."""
+        await self.chronicle.settle_in()
+        clock = self._clock
+        peers = open_peers(
+            self._settings, self.nameserver.routes, self.chronicle.recorder, now_ms=clock.now_ms, wall_ms=clock.wall_ms
+        )
+        if peers is not None:
+            self._peers = peers
+            self.health.add("peers", lambda: peers_part(peers))
+            peers.start()
 
     async def stop(self, reason: str = "asked to") -> None:
         """Accept nobody any more, answer everything that has arrived, and end every connection."""
@@ -167,60 +172,38 @@ class Server:
         self._notices.close()
         self._product.close()
         await self._saver.close()
+        if self._peers is not None:
+            await self._peers.stop()
         self._minutes.stop()
-        self.recorder.record([ServerStopped(reason=reason)], at_ms=self._clock.wall_ms())
-        if self._snapshots is not None:
-            await self._snapshots.stop()
-        if self.memory is not None and not await asyncio.to_thread(self.memory.journal.stop):
-            self._notes.unsaved("the end of the journal: the disk does not take it")
+        await self.chronicle.close(reason)
 
     def http_context(self) -> HttpContext:
-        """What HTTP is served from; once this one has started."""
-        memory = self.memory
+        """What HTTP is served from; once this one has settled in."""
+        chronicle = self.chronicle
         return HttpContext(
             nameserver=self.nameserver,
             traffic=self._shared,
             health=self.health,
-            feed=self.feed,
+            feed=chronicle.feed,
             now_ms=self._clock.now_ms,
             listen=self.address,
-            ns=self.ns,
-            boot=self.recorder.boot,
-            journal=None if memory is None else memory.journal,
-            journal_files=None if memory is None else self._journal_files,
+            ns=chronicle.ns,
+            boot=chronicle.recorder.boot,
+            journal=chronicle.recorder.journal,
+            journal_files=chronicle.files,
+            history=None if chronicle.history is None else chronicle.history.answers,
+            peers=self._peers,
         )
+
+    @property
+    def recorder(self) -> Recorder:
+        """What everything that happens goes through."""
+        return self.chronicle.recorder
 
     @property
     def connections(self) -> int:
         """How many are open."""
         return len(self._shared.connections)
-
-    def _begin_journal(self) -> None:
-        """From here on everything is recorded; first of all, how it began."""
-        memory, recorder, at_ms = self.memory, self.recorder, self._clock.wall_ms()
-        started = ServerStarted(
-            version=__version__,
-            listen=self.address,
-            recovered=0 if memory is None else memory.recovered,
-            cold=memory is not None and memory.cold,
-        )
-        if memory is None:
-            self._snapshots: SnapshotKeeper | None = None
-            recorder.record([started], at_ms=at_ms)
-            return
-        memory.journal.start()
-        for wrong in memory.wrong:
-            self._notes.remembered(wrong)
-        recorder.record([started, *memory.mended], at_ms=at_ms)
-        self._snapshots = SnapshotKeeper(
-            self._snapshot_folder,
-            routes=self.nameserver.routes,
-            recorder=recorder,
-            notes=self._notes,
-            wall_ms=self._clock.wall_ms,
-            every_s=self._settings.journal.snapshot_s,
-        )
-        add_probes(self.health, memory=memory, recorder=recorder, snapshots=self._snapshots, ns=self.nameserver)
 
     async def _stop_accepting(self, listener: asyncio.Server) -> None:
         # Who is already in the listening socket's queue may have sent a request: let the loop accept them first.
@@ -291,6 +274,7 @@ async def _serve(server: Server) -> str:
     _announce(server)
     gc.collect()
     gc.freeze()  # what is there now stays: no collection needs to look at it again
+    await server.settle_in()
     if http is not None:
         http.start(server.http_context())
     reason = await stop

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import msgspec
 import zstandard
@@ -20,6 +20,8 @@ from routebook.errors import SnapshotError
 from routebook.routes import RouteTable
 from routebook.routes.image import Image
 from routebook.server.files import write_atomically
+
+T = TypeVar("T")
 
 FORMAT_VERSION: Final = 1
 KEPT: Final = 2
@@ -81,7 +83,7 @@ def decode(data: bytes, *, ns: str) -> Snapshot:
     return _as(Snapshot, text)
 
 
-def _as(kind: type[Any], text: bytes) -> Any:
+def _as(kind: type[T], text: bytes) -> T:
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.DecodeError as problem:

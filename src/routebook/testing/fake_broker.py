@@ -6,6 +6,7 @@ It does not: take, keep or deliver messages, know groups or offsets. Such reques
 answers of its own.
 """
 
+import time
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Final, Self
@@ -105,8 +106,8 @@ class FakeBroker:
         member = Member(
             number=0, cluster=self.cluster, broker=self.name, broker_id=self.broker_id, host=_HOST, zone=None
         )
-        ha_addr = f"{_HOST}:{self.port + 1}"
-        voice = BrokerVoice(member, terms, topics, now_ms=0, addr=self.address, ha_addr=ha_addr)
+        ha_addr, now_ms = f"{_HOST}:{self.port + 1}", time.time_ns() // 1_000_000
+        voice = BrokerVoice(member, terms, topics, now_ms=now_ms, addr=self.address, ha_addr=ha_addr)
         lines = [LiveLine(address, pace=pace, traffic=traffic) for address in parse_addresses(nameservers)]
         draw = chance(self.port, self.name)
         return LiveBroker(voice, terms, lines, pace=pace, draw=draw, port=self._port)

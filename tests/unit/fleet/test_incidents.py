@@ -96,8 +96,10 @@ def test_nothing_befalls_a_broker_around_a_restart() -> None:
         assert one.until_ms + RECOVERY_MS <= restart.at_ms - RECOVERY_MS or one.at_ms >= restart.until_ms + RECOVERY_MS
 
 
-def test_what_would_outlast_the_run_is_left_out() -> None:
+def test_what_would_outlast_virtual_time_is_left_out() -> None:
     _, made = timetable(fault("crash", at="59m50s"))
+    assert (len(made.incidents), made.left_out) == (1, 0)
+    _, made = timetable(fault("crash", at="20h59m50s"), duration_ms=DAY_MS, daily=True)
     assert (made.incidents, made.left_out) == ((), 1)
 
 

@@ -9,6 +9,7 @@ from routebook.fleet.scenario import FaultKind, Millis, parse_duration, parse_sc
 from routebook.fleet.shipped import load_scenario, shipped_names
 
 SHIPPED = {
+    "demo",
     "eventful-days",
     "flapping-broker",
     "quiet-day",
@@ -82,7 +83,7 @@ def test_a_scenario_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_a_scenario_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there are eventful-days, flapping-broker"):
+    with pytest.raises(UsageError, match="there are demo, eventful-days, flapping-broker"):
         load_scenario("quite-day")
     with pytest.raises(UsageError, match="cannot be read: No such file"):
         load_scenario(str(tmp_path / "none.toml"))

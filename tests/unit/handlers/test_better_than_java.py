@@ -6,6 +6,7 @@ import zlib
 import pytest
 
 from routebook.events import BrokerUp, RequestDenied
+from routebook.model import BrokerKey
 from tests.support.requests import Asker, parsed, register_body
 
 BROKER = {
@@ -98,6 +99,27 @@ def test_104_from_elsewhere_is_honoured() -> None:
     ask = {"clusterName": "DefaultCluster", "brokerName": "broker-a", "brokerAddr": "127.0.0.1:10911", "brokerId": "0"}
     assert ns.ask(104, ask, connection=7).code == 0
     assert ns.route("t").code == 17
+
+
+def test_the_time_in_the_mapping_version_is_no_news() -> None:
+    """A 5.x broker writes the current time there at every registration, and so never sends the same bytes twice."""
+    ns = Asker()
+
+    def body(counter: int, written_ms: int) -> bytes:
+        stamp = f'"mappingDataVersion":{{"counter":0,"stateVersion":0,"timestamp":{written_ms}}},"topicConfigTable"'
+        return register_body("t", "u", counter=counter).replace(b'"topicConfigTable"', stamp.encode())
+
+    def register(data: bytes) -> int:
+        return ns.ask(103, {**BROKER, "bodyCrc32": str(zlib.crc32(data) & 0x7FFFFFFF)}, data).code
+
+    assert register(body(1, 1000)) == 0
+    lease = ns.nameserver.routes.lease_table[BrokerKey("c", "127.0.0.1:10911")]
+    read_once = lease.data_version
+    assert register(body(1, 2000)) == 0
+    assert lease.data_version is read_once  # the body was not even read
+    assert register(body(2, 3000)) == 0
+    assert lease.data_version != read_once
+    assert ns.ask(103, {**BROKER, "bodyCrc32": "1"}, body(2, 3000)).remark == "crc32 not match"
 
 
 def test_unchanged_registration_is_not_read_again() -> None:

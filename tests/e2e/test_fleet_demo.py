@@ -1,0 +1,42 @@
+"""`make demo` starts, says where to look, and leaves nothing behind when it is told to end."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from urllib.request import urlopen
+
+import pytest
+
+PATIENCE_S = 60
+
+
+@pytest.mark.slow
+def test_it_comes_and_goes() -> None:
+    demo = subprocess.Popen(
+        [sys.executable, "-m", "routebook.fleet.demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert demo.stdout is not None
+        told = ""
+        while "ctrl-c ends it" not in told:
+            line = demo.stdout.readline()
+            assert line, (told, demo.communicate()[1])
+            told += line
+        places = re.findall(r"NameServer \d  127\.0\.0\.1:(\d+)   (http://\S+)", told)
+        assert len(places) == 2
+        for port, http in places:
+            socket.create_connection(("127.0.0.1", int(port)), timeout=5).close()
+            with urlopen(f"{http}healthz", timeout=10) as answer:
+                assert answer.status == 200
+        demo.send_signal(signal.SIGINT)
+        rest, errors = demo.communicate(timeout=PATIENCE_S)
+    finally:
+        demo.kill()
+        demo.communicate()
+    assert (demo.returncode, errors) == (0, "")
+    assert "demo: " in rest
+    for port, _ in places:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", int(port)), timeout=5)
