@@ -37,6 +37,21 @@ contracts: setup ## imports point down
 
 check: lint types contracts test  ## the gate that CI runs
 
+demo: setup      ## two NameServers and a fleet with faults; ctrl-c ends it
+	$(BIN)/python -m routebook.fleet.demo
+
+soak: setup      ## two minutes of faults and restarts, then everything must agree
+	$(PYTEST) tests/e2e/test_soak.py --soak-seconds 120
+
+differential: setup  ## the long form of the comparison with Java
+	$(PYTEST) tests/interop/test_differential.py --differential-ops 20000
+
+bench: setup     ## what it costs: memory, journal, history, warm start
+	$(BIN)/python benchmarks/many_topics.py
+	$(BIN)/python benchmarks/journal_cost.py
+	$(BIN)/python benchmarks/history.py
+	$(BIN)/python benchmarks/warm_start.py
+
 format: setup    ## put the code in form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .

@@ -92,7 +92,18 @@ class Server:
     def __init__(self) -> None:
         self._home = tempfile.TemporaryDirectory(prefix="routebook-bench-")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "routebook", "serve", "--listen", "127.0.0.1:0", "--home", self._home.name],
+            [
+                sys.executable,
+                "-m",
+                "routebook",
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--http",
+                "off",
+                "--home",
+                self._home.name,
+            ],
             stdout=subprocess.PIPE,
             stderr=(Path(self._home.name) / "log").open("w"),
             text=True,
