@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup run test soak check lint types contracts format clean
+.PHONY: help setup run test soak differential demo bench check lint types contracts format clean
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
 
@@ -39,9 +39,6 @@ check: lint types contracts test  ## the gate that CI runs
 
 demo: setup      ## two NameServers and a fleet with faults; ctrl-c ends it
 	$(BIN)/python -m routebook.fleet.demo
-
-soak: setup      ## two minutes of faults and restarts, then everything must agree
-	$(PYTEST) tests/e2e/test_soak.py --soak-seconds 120
 
 differential: setup  ## the long form of the comparison with Java
 	$(PYTEST) tests/interop/test_differential.py --differential-ops 20000
