@@ -17,6 +17,7 @@ from routebook.wire.request_bodies import decode_data_version
 
 _HIGHEST_VERSION = 612  # Java: MQVersion.HIGHER_VERSION
 _MAPPING_VERSION = re.compile(rb'"mappingDataVersion":\{"counter":-?\d+,"stateVersion":-?\d+,"timestamp":-?\d+\}')
+_HEAD_BYTES = 1024
 
 
 def register_broker(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> Outcome:
@@ -159,11 +160,12 @@ def _fingerprint(ns: NameServer, command: Command) -> bytes:
     the length that is ample to tell a body from the last one.
     """
     body = command.body or b""
-    stamp = _MAPPING_VERSION.search(body)
+    stamp = _MAPPING_VERSION.search(body, 0, _HEAD_BYTES)  # it stands before the topics, and these may be many
     content = (hash(body), len(body))
     if stamp is not None:
         content = (hash(body[: stamp.start()]), hash(body[stamp.end() :]))
-    ext = {key: value for key, value in (command.ext or {}).items() if key != "bodyCrc32"}
+    ext = dict(command.ext or {})
+    ext.pop("bodyCrc32", None)
     return repr((content, command.version, ext, ns.settings_revision)).encode()
 
 
