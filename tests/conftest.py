@@ -1,5 +1,6 @@
 """What all tests share: options, and hooks that make a missing tool loud."""
 
+import os
 import random
 
 import pytest
@@ -18,7 +19,9 @@ __all__ = [
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of single tests: the differential one's, the soak's."""
     group = parser.getgroup("differential", "Routebook beside the Java NameServer")
-    group.addoption("--differential-seed", type=int, help="repeat the run with this seed (default: a random one)")
+    group.addoption(
+        "--differential-seed", type=int, help="this seed (default: a random one, under CI=true always the same)"
+    )
     group.addoption("--differential-ops", type=int, default=3000, help="how many random operations (default: 3000)")
     parser.addoption("--soak-seconds", type=float, default=12.0, help="how long the soak test lasts (default: 12)")
 
@@ -26,7 +29,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Draw the seed here, so that the head of the report shows it and all worker processes have the same."""
     if config.option.differential_seed is None:
-        config.option.differential_seed = random.SystemRandom().randrange(1 << 32)
+        # CI judges a change, so it plays the same every time; everybody else's run looks somewhere new
+        in_ci = os.environ.get("CI") == "true"
+        config.option.differential_seed = 104 if in_ci else random.SystemRandom().randrange(1 << 32)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
