@@ -57,14 +57,14 @@ def _cached_body(ns: NameServer, topic: str, stamp: int, *, standard: bool) -> b
     base = ns.kv.revision + ns.settings_revision
     revision = ns.routes.route_revision(topic)
     body = ns.cache.recheck(topic, standard=standard, stamp=stamp, base=base, revision=revision)
-    if body is None and (route := _route(ns, topic)) is not None:
+    if body is None and (route := _route(ns, topic, ordered=ns.settings.order_message_enable)) is not None:
         body = encode_route(route, standard=standard)
         ns.cache.put(topic, body, standard=standard, stamp=stamp, base=base, revision=revision)
     return body
 
 
 def _zone_body(ns: NameServer, topic: str, zone: str) -> bytes | None:
-    route = _route(ns, topic)
+    route = _route(ns, topic, ordered=ns.settings.order_message_enable)
     # Java: ZoneRouteRPCHook encodes anew in the plain profile, whoever asks
     return None if route is None else encode_route(filter_route(route, zone), standard=False)
 
@@ -72,15 +72,14 @@ def _zone_body(ns: NameServer, topic: str, zone: str) -> bytes | None:
 def _cluster_test_route(ns: NameServer, command: Command, caller: Caller) -> Outcome:
     """clusterTest: what is not known here is asked of the product environment. Plain and never gated, as in Java."""
     topic = command.field("topic")
-    route = None if topic is None else ns.routes.route(topic, ns.settings.policy)
     if topic is None:
         raise TopicNotExist(_NO_ROUTE.format(topic="null"))
     asked = caller.asked.get(topic) or ns.meter.row(caller, command, topic)
     asked[0] += 1
+    route = _route(ns, topic, ordered=True)
     if route is None:  # whether the product environment has it is not counted
         asked[1] += 1
         return Outcome(None, effects=(AskProduct(topic),))
-    route = msgspec.structs.replace(route, order_topic_conf=ns.kv.get(ORDER_TOPIC_NAMESPACE, topic))
     body = encode_route(route, standard=False)
     asked[2] += len(body)
     return Outcome(Reply(body=body))
@@ -98,8 +97,8 @@ def _zone(ext: dict[str, str | None]) -> str | None:
     return name if name and not name.isspace() else None
 
 
-def _route(ns: NameServer, topic: str) -> TopicRoute | None:
+def _route(ns: NameServer, topic: str, *, ordered: bool) -> TopicRoute | None:
     route = ns.routes.route(topic, ns.settings.policy)
-    if route is not None and ns.settings.order_message_enable:
-        return msgspec.structs.replace(route, order_topic_conf=ns.kv.get(ORDER_TOPIC_NAMESPACE, topic))
-    return route
+    if route is None or not ordered:
+        return route
+    return msgspec.structs.replace(route, order_topic_conf=ns.kv.get(ORDER_TOPIC_NAMESPACE, topic))
