@@ -13,7 +13,7 @@ setup: $(STAMP)  ## build .venv (nothing to do: nothing done)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,lake]'
 	@touch $(STAMP)
 
 run: setup       ## start the NameServer

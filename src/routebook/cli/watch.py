@@ -10,7 +10,7 @@ import msgspec
 
 from routebook.cli.output import EXIT_FINE, complain, printable
 from routebook.cli.parameters import Option
-from routebook.cli.server_sent import EventLines, ServerSent
+from routebook.client.server_sent import EventLines, ServerSent
 from routebook.cli.web import DEFAULT_URL, Http, Refused, Web
 from routebook.errors import ConnectionFailed, JournalError, UsageError
 from routebook.journal.describe import describe_event, describe_time

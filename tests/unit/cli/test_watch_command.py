@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from routebook.cli.server_sent import EventLines, ServerSent
+from routebook.client.server_sent import EventLines, ServerSent
 from routebook.cli.watch import Watcher
 from routebook.cli.web import Refused, Web
 from routebook.errors import NotANameServer, Unreachable

@@ -1,0 +1,132 @@
+"""Which routes an event of a Routebook may have changed; and a stream that is lost, cut anywhere, or refused."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+
+import pytest
+
+from routebook.client.push import ROUTE_KINDS, Pushed, Touched, touched
+from routebook.journal.record import KINDS
+from tests.support.asynchronous import asynchronous
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n: routebook\n\n"
+
+
+def test_kinds_are_those_of_the_journal() -> None:
+    assert set(ROUTE_KINDS) <= set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("record", "wanted"),
+    [
+        (
+            {"kind": "topics_changed", "broker": "b", "added": {"t1": [6, 8, 8, 0]}, "removed": ["t2"]},
+            Touched(topics=frozenset({"t1", "t2"})),
+        ),
+        ({"kind": "topic_deleted", "topic": "t"}, Touched(topics=frozenset({"t"}))),
+        (
+            {"kind": "kv_changed", "namespace": "ORDER_TOPIC_CONFIG", "key": "t"},
+            Touched(topics=frozenset({"t"})),
+        ),
+        ({"kind": "kv_changed", "namespace": "other", "key": "t"}, Touched()),
+        ({"kind": "broker_down", "broker": "b"}, Touched(broker="b")),
+        ({"kind": "permission_wiped", "broker": "b", "topics": 3}, Touched(broker="b")),
+    ],
+)
+def test_touched(record: dict[str, object], wanted: Touched) -> None:
+    assert touched(record) == wanted
+
+
+class Told:
+    """What a stream brought about."""
+
+    def __init__(self) -> None:
+        self.seen: list[Touched | str] = []
+        self._more = asyncio.Event()
+
+    def told(self, what: Touched) -> None:
+        self._add(what)
+
+    def lost_sight(self) -> None:
+        self._add("lost sight")
+
+    async def until(self, count: int) -> list[Touched | str]:
+        async with asyncio.timeout(20):
+            while len(self.seen) < count:
+                self._more.clear()
+                await self._more.wait()
+        return self.seen
+
+    def _add(self, what: Touched | str) -> None:
+        self.seen.append(what)
+        self._more.set()
+
+
+Serve = Callable[[asyncio.StreamWriter], Awaitable[None]]
+
+
+async def stream_of(*connections: Serve, count: int) -> tuple[list[Touched | str], Pushed]:
+    """What a server brings about that treats each connection as told, and then no more."""
+    left = list(connections)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        if left:
+            await left.pop(0)(writer)
+        writer.close()
+
+    told = Told()
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        pushed = Pushed(f"http://127.0.0.1:{port}/", told=told.told, lost_sight=told.lost_sight)
+        task = asyncio.create_task(pushed.run())
+        seen = await told.until(count)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    return seen, pushed
+
+
+def sent(record: Mapping[str, object], event: str = "") -> bytes:
+    name = f"event: {event}\n" if event else ""
+    return f"id: 7\n{name}data: {json.dumps(record, ensure_ascii=False)}\n\n".encode()
+
+
+@asynchronous
+async def test_an_event_cut_anywhere_and_a_name_with_a_line_separator() -> None:
+    record = {"kind": "topic_deleted", "topic": "odd\u2028name"}
+
+    async def byte_by_byte(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD)
+        for byte in sent(record):
+            writer.write(bytes([byte]))
+            await writer.drain()
+
+    seen, _ = await stream_of(byte_by_byte, count=2)
+    assert seen[:2] == ["lost sight", Touched(topics=frozenset({"odd\u2028name"}))]
+
+
+@asynchronous
+async def test_it_comes_back_after_a_loss_a_refusal_and_garbage() -> None:
+    async def one(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + sent({"kind": "broker_up", "broker": "b"}))
+
+    async def refuse(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 503 no\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+
+    async def garbage(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"\0\1\2\3")
+
+    seen, pushed = await stream_of(one, refuse, garbage, one, count=4)
+    assert seen == ["lost sight", Touched(broker="b")] * 2
+    assert not pushed.connected
+
+
+@asynchronous
+async def test_what_was_not_told_is_looked_for() -> None:
+    async def dropped(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + sent({"resume_after": 7}, "dropped"))
+
+    seen, _ = await stream_of(dropped, count=2)
+    assert seen[:2] == ["lost sight", "lost sight"]
