@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup run test soak differential demo bench check lint types contracts format clean
+.PHONY: help setup run test soak differential interop demo bench check lint types contracts format clean
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
 
@@ -42,6 +42,11 @@ demo: setup      ## two NameServers and a fleet with faults; ctrl-c ends it
 
 differential: setup  ## the long form of the comparison with Java
 	$(PYTEST) tests/interop/test_differential.py --differential-ops 20000
+
+interop: setup   ## real brokers, SDKs, mqadmin, proxy, controller; renews the table in docs/compatibility.md
+	mkdir -p build
+	$(PYTEST) tests/interop/programs --programs --programs-report build/programs.json
+	$(BIN)/python -m tests.interop.programs.table build/programs.json
 
 bench: setup     ## what it costs: memory, journal, history, warm start
 	$(BIN)/python benchmarks/many_topics.py

@@ -9,6 +9,7 @@ from tests.support.missing_tools import pytest_runtest_setup, pytest_terminal_su
 
 __all__ = [
     "pytest_addoption",
+    "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_report_header",
     "pytest_runtest_setup",
@@ -23,7 +24,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--differential-seed", type=int, help="this seed (default: a random one, under CI=true always the same)"
     )
     group.addoption("--differential-ops", type=int, default=3000, help="how many random operations (default: 3000)")
+    parser.addoption("--programs", action="store_true", help="also run the tests with real programs of others")
+    parser.addoption("--programs-report", metavar="FILE", help="write down what they showed, as JSON")
     parser.addoption("--soak-seconds", type=float, default=12.0, help="how long the soak test lasts (default: 12)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Real programs take minutes to fetch and run: they have a target of their own, `make interop`."""
+    if config.option.programs:
+        return
+    left = [item for item in items if item.get_closest_marker("program") is None]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(left)])
+    items[:] = left
 
 
 def pytest_configure(config: pytest.Config) -> None:

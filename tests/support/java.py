@@ -29,52 +29,66 @@ class JavaError(RuntimeError):
     """A Java program could not be fetched or did not start; the text says which, and shows its output."""
 
 
-def cache_folder() -> Path:
-    """Where the jars are kept, outside the tree."""
+def cache_root() -> Path:
+    """Where fetched programs are kept, outside the tree."""
     chosen = os.environ.get("ROUTEBOOK_TEST_CACHE")
-    root = Path(chosen) if chosen else Path.home() / ".cache" / "routebook"
-    return root / "java" / VERSION
+    return Path(chosen) if chosen else Path.home() / ".cache" / "routebook"
 
 
-def jars_present() -> bool:
+def cache_folder(project: Path = PROJECT) -> Path:
+    """Where a project's jars are kept."""
+    return cache_root() / "java" / (VERSION if project == PROJECT else f"{VERSION}-{project.name}")
+
+
+def jars_present(project: Path = PROJECT) -> bool:
     """Whether everything is fetched already, so that Maven is not needed."""
-    stamp = cache_folder() / "complete"
-    return stamp.is_file() and stamp.read_text() == _pom_digest()
+    stamp = cache_folder(project) / "complete"
+    return stamp.is_file() and stamp.read_text() == _pom_digest(project)
 
 
-def fetch_jars() -> Path:
+def fetch_jars(project: Path = PROJECT) -> Path:
     """The folder with all jars; fetches them if need be. Two processes may call it at once: one fetches, one waits."""
-    folder = cache_folder()
-    if jars_present():
+    folder = cache_folder(project)
+    if jars_present(project):
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f"{VERSION}.lock").open("w") as lock:
+    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if jars_present():
+        if jars_present(project):
             return folder
-        part = folder.with_name(f"{VERSION}.part")
+        part = folder.with_name(f"{folder.name}.part")
         shutil.rmtree(part, ignore_errors=True)
         # fmt: off
-        command = ["mvn", "--quiet", "--batch-mode", "--file", str(PROJECT / "pom.xml"),
+        command = ["mvn", "--quiet", "--batch-mode", "--file", str(project / "pom.xml"),
                    "dependency:copy-dependencies", f"-DoutputDirectory={part}"]
         # fmt: on
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise JavaError(f"Maven could not fetch RocketMQ {VERSION}:\n{(done.stdout + done.stderr)[-4000:]}")
-        (part / "complete").write_text(_pom_digest())
+            raise JavaError(f"Maven could not fetch {project.name}:\n{(done.stdout + done.stderr)[-4000:]}")
+        (part / "complete").write_text(_pom_digest(project))
         shutil.rmtree(folder, ignore_errors=True)
         part.rename(folder)
     return folder
 
 
-def _pom_digest() -> str:
-    return hashlib.sha256((PROJECT / "pom.xml").read_bytes()).hexdigest()
+def _pom_digest(project: Path) -> str:
+    return hashlib.sha256((project / "pom.xml").read_bytes()).hexdigest()
 
 
 class JavaProcess:
     """One running Java program. As a context manager it is stopped at the end; its output is in `log`."""
 
-    def __init__(self, main: str, *, home: Path, properties: Mapping[str, object], flags: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        main: str,
+        *,
+        home: Path,
+        properties: Mapping[str, object],
+        flags: tuple[str, ...],
+        project: Path = PROJECT,
+        arguments: tuple[str, ...] | None = None,
+    ) -> None:
+        """`arguments` in place of `-c FILE`; `project` is the folder of the pom that has the jars."""
         home.mkdir(parents=True, exist_ok=True)
         settings = home / "settings.properties"
         settings.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
@@ -83,7 +97,8 @@ class JavaProcess:
         self.log = home / "output.log"
         # fmt: off
         command = ["java", *COMMON_FLAGS, *flags, f"-Duser.home={home}",
-                   "-cp", f"{PROJECT}{os.pathsep}{fetch_jars()}/*", main, "-c", str(settings)]
+                   "-cp", f"{PROJECT}{os.pathsep}{fetch_jars(project)}/*", main,
+                   *(("-c", str(settings)) if arguments is None else arguments)]
         # fmt: on
         environment = {**os.environ, "ROCKETMQ_HOME": str(home)}
         environment.pop("NAMESRV_ADDR", None)
@@ -173,7 +188,14 @@ def java_nameserver(home: Path, **properties: object) -> Iterator[tuple[str, int
 
 
 @contextlib.contextmanager
-def java_broker(home: Path, *, nameserver: tuple[str, int], **properties: object) -> Iterator[JavaBroker]:
+def java_broker(
+    home: Path,
+    *,
+    nameserver: tuple[str, int] | str,
+    flags: tuple[str, ...] = (),
+    project: Path = PROJECT,
+    **properties: object,
+) -> Iterator[JavaBroker]:
     """A Java broker of a small store on free ports of 127.0.0.1, registered or not (ask the NameServer)."""
     port = _free_broker_port()
     settings = {
@@ -181,7 +203,7 @@ def java_broker(home: Path, *, nameserver: tuple[str, int], **properties: object
         "brokerName": "b-a",
         "brokerId": 0,
         "listenPort": port,
-        "namesrvAddr": f"{nameserver[0]}:{nameserver[1]}",
+        "namesrvAddr": nameserver if isinstance(nameserver, str) else f"{nameserver[0]}:{nameserver[1]}",
         "bindAddress": "127.0.0.1",
         "brokerIP1": "127.0.0.1",
         "brokerIP2": "127.0.0.1",
@@ -197,7 +219,7 @@ def java_broker(home: Path, *, nameserver: tuple[str, int], **properties: object
         **properties,
     }
     main = "org.apache.rocketmq.broker.BrokerStartup"
-    with JavaBroker(main, home=home, properties=settings, flags=BROKER_FLAGS) as process:
+    with JavaBroker(main, home=home, properties=settings, flags=(*BROKER_FLAGS, *flags), project=project) as process:
         process.wait_for_line("boot success")
         process.port = port
         yield process

@@ -1,0 +1,41 @@
+"""Java producers under trouble: what they saw while something was done to their NameServers."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.support.programs import java_program
+
+_REPORT: Final = re.compile(r"old sent (\d+) failed (\d+); new sent (\d+) failed (\d+); longest ([\d.]+)")
+
+
+class Sends(NamedTuple):
+    """What producers saw: one that had been there before, and newcomers that had to ask for the route."""
+
+    sent: int
+    failed: int
+    new_sent: int
+    new_failed: int
+    longest_s: float  # in which newcomers failed
+
+
+def sends_while(act: Callable[[], None], *, nameservers: str, home: Path, seconds: int) -> Sends:
+    """Let them send for so long, `act` after the first send, and ask what they saw."""
+    home.mkdir(parents=True)
+    command = java_program("Senders", nameservers, "steady", str(seconds), home=home)
+    with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        try:
+            printed: list[str] = []
+            while (line := process.stdout.readline()) not in {"ready\n", ""}:
+                printed.append(line)
+            act()
+            printed += process.stdout.readlines()
+        finally:
+            process.kill()
+    found = _REPORT.search("".join(printed))
+    assert found is not None, printed
+    sent, failed, new_sent, new_failed = map(int, found.groups()[:4])
+    return Sends(sent, failed, new_sent, new_failed, float(found[5]))

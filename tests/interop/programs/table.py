@@ -1,0 +1,32 @@
+"""What the real programs showed, as the table in docs/compatibility.md: `python -m tests.interop.programs.table REPORT`."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+PAGE: Final = Path(__file__).parents[3] / "docs" / "compatibility.md"
+BEGIN: Final = "<!-- programs: begin (made by `make interop`) -->"
+END: Final = "<!-- programs: end -->"
+
+
+def table(rows: list[list[str]], day: str) -> str:
+    """The rows, by program."""
+    lines = ["| program | version | scenario | result | last run |", "|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} | {day} |" for row in sorted(rows)]
+    return "\n".join(lines)
+
+
+def put(page: str, made: str) -> str:
+    """The page with the table between its marks."""
+    head, found, rest = page.partition(BEGIN)
+    _, also, tail = rest.partition(END)
+    if not (found and also):
+        raise SystemExit(f"{PAGE.name} has no place for the table: it needs the lines {BEGIN} and {END}")
+    return f"{head}{BEGIN}\n{made}\n{END}{tail}"
+
+
+if __name__ == "__main__":
+    rows = json.loads(Path(sys.argv[1]).read_text())
+    PAGE.write_text(put(PAGE.read_text(), table(rows, datetime.now(UTC).date().isoformat())))

@@ -1,0 +1,103 @@
+"""docs/migration.md, step by step: from a Java NameServer to Routebook and back, under producers that never fail."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.interop.programs.seen import Server, wait_until
+from tests.interop.programs.senders import Sends, sends_while
+from tests.support.java import NAMESERVER_FLAGS, PROJECT, JavaBroker, JavaProcess, java_broker
+from tests.support.process import start
+from tests.support.programs import mqadmin
+from tests.support.shell import routebook
+
+pytestmark = [pytest.mark.java, pytest.mark.slow]
+
+SECONDS: Final = 25
+
+
+def java(home: Path) -> tuple[JavaProcess, Server]:
+    """A Java NameServer."""
+    settings = {"bindAddress": "127.0.0.1", "listenPort": 0}
+    main = "org.apache.rocketmq.namesrv.NamesrvStartup"
+    process = JavaProcess(main, home=home, properties=settings, flags=NAMESERVER_FLAGS)
+    line = process.wait_for_line("The Name Server boot success")
+    return process, Server(("127.0.0.1", int(line.rpartition(":")[2])))
+
+
+class Operator:
+    """What a person does, by the programs they would use."""
+
+    def __init__(self, broker: JavaBroker, home: Path) -> None:
+        self._broker = f"127.0.0.1:{broker.port}"
+        self._home = home
+
+    def tell_broker(self, *servers: Server) -> None:
+        """mqadmin updateBrokerConfig: these are your NameServers from now on."""
+        addresses = ";".join(server.address for server in servers)
+        printed = mqadmin(f"updateBrokerConfig -b {self._broker} -k namesrvAddr -v {addresses}", home=self._home)
+        assert "update broker config success" in printed, printed
+
+    def wait_until_equal(self, one: Server, other: Server) -> None:
+        """routebook diff: both know the same."""
+        wait_until(
+            lambda: routebook("diff", one.address, other.address).code == 0, f"{one.address} and {other.address} agree"
+        )
+
+
+def move(
+    operator: Operator, old: Server, new: Server, *, end_old: Callable[[], None], home: Path
+) -> tuple[Sends, Sends]:
+    """One NameServer for another; what producers saw while the new one came, and while the old one went."""
+
+    def add() -> None:
+        operator.tell_broker(old, new)
+        operator.wait_until_equal(old, new)
+
+    def remove() -> None:
+        operator.tell_broker(new)
+        end_old()
+
+    came = sends_while(add, nameservers=old.address, home=home / "came", seconds=SECONDS)
+    both = f"{old.address};{new.address}"
+    return came, sends_while(remove, nameservers=both, home=home / "went", seconds=SECONDS)
+
+
+@pytest.mark.program("Java broker and clients", "5.5.0", "from a Java NameServer to Routebook and back: no send fails")
+def test_there_and_back(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    first, before = java(tmp_path / "java-1")
+    started = [first]
+    settings: dict[str, object] = {"updateNameServerAddrPeriod": 5_000}
+    try:
+        before.ask(100, namespace="ORDER_TOPIC_CONFIG", key="steady", value="b-a:4")
+        with java_broker(
+            tmp_path / "broker", nameserver=before.host_port, flags=(), project=PROJECT, **settings
+        ) as broker:
+            before.wait_for_members("b-a", {0})
+            operator = Operator(broker, tmp_path / "operator")
+
+            home = tmp_path / "routebook"
+            home.mkdir()
+            shutil.copy(tmp_path / "java-1" / "namesrv" / "kvConfig.json", home)  # Routebook reads Java's file
+            own = start(home)
+            try:
+                own.wait_until_listening()
+                here = Server(own.address)
+                there = move(operator, before, here, end_old=first.stop, home=tmp_path / "there")
+
+                second, after = java(tmp_path / "java-2")
+                started.append(second)
+                after.ask(100, namespace="ORDER_TOPIC_CONFIG", key="steady", value="b-a:4")
+                back = move(operator, here, after, end_old=own.kill, home=tmp_path / "back")
+            finally:
+                own.kill()
+    finally:
+        for process in started:
+            process.stop()
+    seen = [*there, *back]
+    record_property("seen", f"{sum(one.sent + one.new_sent for one in seen)} sends, none failed")
+    assert all(one.sent > 50 and one.new_sent > 5 for one in seen), seen
+    assert [(one.failed, one.new_failed) for one in seen] == [(0, 0)] * 4, seen
