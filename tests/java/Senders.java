@@ -1,7 +1,7 @@
-// Producers under trouble: Senders NAMESERVERS TOPIC SECONDS. One has been there before and sends every 50 ms; every half second
-// a newcomer starts, which knows no route, sends once and leaves. A line "ready" when the first send is through.
-// The last line: "old sent N failed M; new sent N failed M; longest S" with the longest time, in seconds,
-// in which newcomers failed.
+// Producers under trouble: Senders NAMESERVERS TOPIC SECONDS [NAMESERVERS-OF-NEWCOMERS]. One has been there before and sends
+// every 50 ms; every half second a newcomer starts, which knows no route, sends once and leaves. A line "ready" when the first
+// send is through. The last line: "old sent N failed M; new sent N failed M; longest S" with the longest time, in seconds, in
+// which newcomers failed.
 
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
@@ -11,6 +11,7 @@ public class Senders {
     public static void main(String[] args) throws Exception {
         String nameservers = args[0];
         String topic = args[1];
+        String forNewcomers = args.length > 3 ? args[3] : nameservers;
         DefaultMQProducer old = producer(nameservers, "old");
         for (int tries = 1; ; tries++) {
             try {
@@ -50,7 +51,7 @@ public class Senders {
         for (int i = 0; System.currentTimeMillis() < end; i++) {
             DefaultMQProducer newcomer = null;
             try {
-                newcomer = producer(nameservers, "new-" + i);
+                newcomer = producer(forNewcomers, "new-" + i);
                 newcomer.send(new Message(topic, "n".getBytes()));
                 newSent++;
                 failingSince = 0;

@@ -21,10 +21,15 @@ class Sends(NamedTuple):
     longest_s: float  # in which newcomers failed
 
 
-def sends_while(act: Callable[[], None], *, nameservers: str, home: Path, seconds: int) -> Sends:
-    """Let them send for so long, `act` after the first send, and ask what they saw."""
+def sends_while(
+    act: Callable[[], None], *, nameservers: str, home: Path, seconds: int, newcomers: str | None = None
+) -> Sends:
+    """Let them send for so long, `act` after the first send, and ask what they saw.
+
+    `newcomers` are the NameServers that those are given who come later, where they are others.
+    """
     home.mkdir(parents=True)
-    command = java_program("Senders", nameservers, "steady", str(seconds), home=home)
+    command = java_program("Senders", nameservers, "steady", str(seconds), newcomers or nameservers, home=home)
     with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         try:
