@@ -1,0 +1,46 @@
+"""Somebody known by name, and how far their word reaches. It holds no secret."""
+
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import TypeAlias
+
+import msgspec
+
+from routebook.access.classes import Access
+
+Network: TypeAlias = IPv4Network | IPv6Network
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """`access` has the included classes too. None or no networks: not limited in that way.
+
+    Clusters and brokers limit what is changed, not what is read.
+    """
+
+    name: str
+    access: frozenset[Access]
+    clusters: frozenset[str] | None = None
+    brokers: frozenset[str] | None = None
+    networks: tuple[Network, ...] = ()
+
+    def may(self, access: Access) -> bool:
+        return access in self.access
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it may change only some clusters or brokers."""
+        return self.clusters is not None or self.brokers is not None
+
+    def comes_from(self, host: str) -> bool:
+        """Whether it may come from this address; one that is no address is nowhere."""
+        return not self.networks or is_within(host, self.networks)
+
+
+def is_within(host: str, networks: tuple[Network, ...]) -> bool:
+    """Whether one of the networks has this address; an IPv4 address in IPv6 clothes is what it is inside."""
+    try:
+        address = ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return any(address in network for network in networks)

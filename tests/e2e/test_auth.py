@@ -1,0 +1,283 @@
+"""Authentication on the NameServer port: who is let in, who is not, and what is recorded of it."""
+
+import json
+import ssl
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.certificates import Authority
+from tests.support.process import Process, serving, start
+from tests.support.remoting import Client, get_kv, put_kv, register
+from tests.support.remoting_frames import Reply, Request
+from tests.support.signing import IDENTITIES, SECRETS, identities_file, signed
+
+ROUTE = Request(code=105, ext={"topic": "TopicTest"})
+
+
+class Asking:
+    """A server with identities, and a connection to it."""
+
+    def __init__(self, process: Process, home: Path, client: Client) -> None:
+        self.process = process
+        self.home = home
+        self.client = client
+
+    def ask(self, request: Request, who: str | None = None, secret: str | None = None) -> Reply:
+        return self.client.ask(request if who is None else signed(request, who, secret))
+
+    def events(self, kind: str) -> list[dict[str, object]]:
+        lines = [line for file in (self.home / "journal").glob("*.jsonl") for line in file.read_text().splitlines()]
+        return [event for event in map(json.loads, lines) if event["kind"] == kind]
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Iterator[Asking]:
+    file = identities_file(tmp_path / "ids.toml")
+    home = tmp_path / "home"
+    with (
+        serving(home, settings={"routebook.auth.file": file}) as process,
+        Client(process.address) as client,
+    ):
+        yield Asking(process, home, client)
+
+
+def test_signed_requests_are_answered_by_class(asking: Asking) -> None:
+    assert asking.ask(register(), "broker-a").code == 0
+    for who in ("broker-a", "fleet", "client", "ops-key"):
+        assert asking.ask(ROUTE, who).code == 0
+    assert asking.ask(put_kv("k", "v"), "ops-key").code == 0
+    assert asking.ask(get_kv("k"), "ops-key").ext["value"] == "v"
+    assert asking.ask(Request(code=9999), "client").code == 3
+    assert asking.ask(replace(ROUTE, binary=True), "client").code == 0
+
+    denied = [
+        asking.ask(put_kv("k", "v"), "client"),
+        asking.ask(get_kv("k"), "broker-a"),
+        asking.ask(register(), "ops-key"),
+        asking.ask(Request(code=319), "client"),
+        asking.ask(Request(code=318, body=b"x=y"), "fleet"),
+    ]
+    assert [reply.code for reply in denied] == [16] * len(denied)
+    assert denied[0].remark == "authorization failed: client has no admin_write"
+
+
+def test_others_are_not(asking: Asking) -> None:
+    wrong = [
+        asking.ask(ROUTE),
+        asking.ask(Request(code=9999)),
+        asking.ask(replace(ROUTE, ext={"topic": "T", "AccessKey": "client"})),
+        asking.ask(replace(ROUTE, ext={"topic": "T", "AccessKey": "client", "Signature": ""})),
+        asking.ask(ROUTE, "client", "another-secret"),
+        asking.ask(ROUTE, "nobody", "secret-of-client"),
+        asking.ask(ROUTE, "ops", "secret-of-ops"),  # its name is not its access key
+        asking.ask(ROUTE, "certified", ""),
+        asking.ask(ROUTE, "far"),
+        asking.ask(replace(signed(ROUTE, "client"), body=b"more")),
+    ]
+    assert [reply.code for reply in wrong] == [16] * len(wrong)
+    assert wrong[0].remark == (
+        "authentication failed: the request is not signed; give the client an access key and a secret key"
+    )
+    assert wrong[4].remark == wrong[5].remark == "authentication failed: check signature failed."
+    assert asking.ask(ROUTE, "client").code == 17  # the connection is as good as before
+
+
+def test_a_request_without_an_answer_is_denied_too(asking: Asking) -> None:
+    asking.client.send(replace(register(), flag=2).encode())
+    assert asking.ask(ROUTE, "client").code == 17
+
+
+def test_nobody_speaks_for_another_broker(asking: Asking) -> None:
+    assert asking.ask(register(broker="broker-b", addr="127.0.0.1:2"), "fleet").code == 0
+    assert asking.ask(register(), "broker-a").code == 0
+    other = {"clusterName": "c1", "brokerName": "broker-a", "brokerAddr": "127.0.0.1:2", "brokerId": "0"}
+    attempts = [
+        register(broker="broker-b"),
+        register(cluster="c2"),
+        register(addr="127.0.0.1:2"),  # the address is another's
+        Request(code=104, ext=other),
+        Request(code=904, ext=other),
+        Request(code=322, ext=other, body=b'{"counter":1,"stateVersion":0,"timestamp":1}'),
+        Request(code=217, ext={"topic": "N"}, body=b'{"queueDatas":[{"brokerName":"broker-b"}]}'),
+        _with_mapping("broker-b"),
+    ]
+    replies = [asking.ask(request, "broker-a") for request in attempts]
+    assert [reply.code for reply in replies] == [16] * len(attempts)
+    assert replies[0].remark == "authorization failed: broker-a may not speak for broker broker-b"
+    brokers = json.loads(asking.ask(Request(code=106), "ops-key").body.replace(b"{0:", b'{"0":'))["brokerAddrTable"]
+    assert {name: group["brokerAddrs"] for name, group in brokers.items()} == {
+        "broker-a": {"0": "127.0.0.1:10911"},
+        "broker-b": {"0": "127.0.0.1:2"},
+    }
+    assert asking.ask(_with_mapping("broker-a"), "broker-a").code == 0
+    own = {**other, "brokerAddr": "127.0.0.1:10911"}
+    assert [asking.ask(Request(code=code, ext=own), "broker-a").code for code in (904, 104)] == [0, 0]
+
+
+def _with_mapping(owner: str) -> Request:
+    request = register()
+    body = json.loads(request.body)
+    mapping = {"topic": "S", "bname": owner, "totalQueues": 1, "epoch": 1, "dirty": False, "currIdMap": {}}
+    body["topicConfigSerializeWrapper"]["topicQueueMappingInfoMap"] = {"S": mapping}
+    return replace(request, body=json.dumps(body).encode())
+
+
+def test_a_signed_registration_renews_although_its_signature_differs(asking: Asking) -> None:
+    """5.x brokers write the time into the body, so no two signatures are the same."""
+    for stamp in (1, 2, 3):
+        request = register()
+        body = b'{"mappingDataVersion":{"counter":0,"stateVersion":0,"timestamp":%d},' % stamp + request.body[1:]
+        assert asking.ask(replace(request, body=body), "broker-a").code == 0
+    asking.process.stop()
+    assert [event["broker"] for event in asking.events("broker_up")] == ["broker-a"]
+    assert asking.events("broker_changed") == []
+
+
+def test_events_say_who(asking: Asking) -> None:
+    assert asking.ask(put_kv("k", "v"), "ops-key").code == 0
+    assert asking.ask(put_kv("k", "w"), "client").code == 16
+    asking.ask(ROUTE)
+    for _ in range(20):
+        asking.ask(ROUTE)
+    asking.process.stop()
+    (put,) = asking.events("kv_changed")
+    assert (put["who"], put["code"]) == ("ops", 100)
+    rows = [
+        (event.get("who"), event["code"], event["why"], event.get("count", 1))
+        for event in asking.events("request_denied")
+    ]
+    assert rows == [
+        ("client", 100, "client has no admin_write", 1),
+        (None, 105, "not signed", 1),
+        (None, 105, "not signed", 20),
+    ]
+    assert all(str(event["peer"]).startswith("127.0.0.1:") for event in asking.events("request_denied"))
+
+
+def test_secrets_show_nowhere(tmp_path: Path) -> None:
+    file = identities_file(tmp_path / "ids.toml")
+    home = tmp_path / "home"
+    with serving(home, settings={"routebook.auth.file": file, "routebook.logLevel": "debug"}) as process:
+        with Client(process.address) as client:
+            client.ask(signed(put_kv("k", "v"), "ops-key"))
+            client.ask(signed(register(), "broker-a"))
+            client.ask(signed(ROUTE, "client", "another-secret"))
+            config = client.ask(signed(Request(code=319), "ops-key"))
+            assert config.code == 0
+            assert client.ask(signed(Request(code=318, body=b"routebook.auth.file="), "ops-key")).code == 16
+        process.stop()
+        everything = process.out + process.log + config.body.decode()
+    everything += "".join(path.read_text(errors="replace") for path in home.rglob("*") if path.is_file())
+    signatures = [signed(ROUTE, "client").ext, signed(register(), "broker-a").ext]
+    for secret in (*SECRETS.values(), "another-secret", *(ext["Signature"] for ext in signatures if ext)):
+        assert secret not in everything
+    assert "routebook.auth" not in config.body.decode()
+
+
+def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(tmp_path: Path) -> None:
+    file = identities_file(tmp_path / "ids.toml")
+    with (
+        serving(tmp_path / "home", settings={"routebook.auth.file": file}) as process,
+        Client(process.address) as client,
+    ):
+        assert client.ask(signed(ROUTE, "client")).code == 17
+        identities_file(file, IDENTITIES.replace("secret-of-client", "a-newer-secret"))
+        process.wait_for_log("6 identities are in force")
+        assert client.ask(signed(ROUTE, "client")).code == 16
+        assert client.ask(signed(ROUTE, "client", "a-newer-secret")).code == 17
+        identities_file(file, "broken")
+        process.wait_for_log("cannot be used.*identities of before stay in force")
+        assert client.ask(signed(ROUTE, "client", "a-newer-secret")).code == 17
+        assert client.ask(ROUTE).code == 16
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "says"),
+    [
+        (None, 0, "cannot be read: No such file"),
+        (IDENTITIES, 0o644, "has mode 0644"),
+        ("", 0o600, "nobody could be let in"),
+        ("[[identity", 0o600, "not TOML"),
+    ],
+)
+def test_without_a_file_that_can_be_used_there_is_no_start(
+    tmp_path: Path, text: str | None, mode: int, says: str
+) -> None:
+    file = tmp_path / "ids.toml"
+    if text is not None:
+        identities_file(file, text, mode=mode)
+    process = start(tmp_path / "home", settings={"routebook.auth.file": file})
+    try:
+        assert process.wait() != 0
+    finally:
+        process.kill()
+    assert says in process.log
+    assert "listening" not in process.out
+    assert "Traceback" not in process.log
+
+
+def test_who_proves_nothing_may_look_up_where_the_file_says_so(tmp_path: Path) -> None:
+    file = identities_file(tmp_path / "ids.toml", 'anonymous = ["route_read"]\n' + IDENTITIES)
+    with (
+        serving(tmp_path / "home", settings={"routebook.auth.file": file}) as process,
+        Client(process.address) as client,
+    ):
+        assert client.ask(ROUTE).code == 17
+        assert client.ask(signed(ROUTE, "a-key-for-brokers", "whatever")).code == 17
+        assert client.ask(signed(ROUTE, "client", "wrong-secret")).code == 16
+        for request in (put_kv("k", "v"), get_kv("k"), register(), Request(code=219), Request(code=319)):
+            assert client.ask(request).code == 16
+
+
+def test_a_proxy_header_moves_nobody_into_another_network(tmp_path: Path) -> None:
+    header = b"PROXY TCP4 10.1.2.3 127.0.0.1 4000 9876\r\n"
+    file = identities_file(tmp_path / "ids.toml")
+    for trusted, code in (("", 16), ("192.0.2.0/24", 16), ("127.0.0.0/8", 22)):
+        settings = {"routebook.auth.file": file, "routebook.proxyNetworks": trusted}
+        with (
+            serving(tmp_path / f"home{code}{len(trusted)}", settings=settings) as process,
+            Client(process.address, before=header) as client,
+        ):
+            assert client.ask(signed(get_kv("absent"), "far")).code == code
+
+
+def test_a_client_certificate_stands_for_an_identity(tmp_path: Path) -> None:
+    ours, theirs = Authority(), Authority("somebody else")
+    pair = ours.issue("localhost", cert=tmp_path / "cert.pem", key=tmp_path / "key.pem")
+    settings = {
+        "routebook.auth.file": identities_file(tmp_path / "ids.toml"),
+        "routebook.tls.testMode": False,
+        "routebook.tls.certPath": pair[0],
+        "routebook.tls.keyPath": pair[1],
+        "routebook.tls.needClientAuth": "optional",
+        "routebook.tls.authClient": True,
+        "routebook.tls.trustCertPath": ours.write(tmp_path / "ca.pem"),
+    }
+
+    def context(name: str | None, authority: Authority = ours) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=tmp_path / "ca.pem")
+        if name is not None:
+            context.load_cert_chain(*authority.issue(name, cert=tmp_path / "c.pem", key=tmp_path / "k.pem"))
+        return context
+
+    with serving(tmp_path / "home", settings=settings) as process:
+        with Client(process.address, tls=context("certified.example")) as client:
+            assert client.ask(get_kv("absent")).code == 22
+            assert client.ask(put_kv("k", "v")).code == 16
+            assert client.ask(signed(put_kv("k", "v"), "ops-key")).code == 0
+            assert client.ask(signed(get_kv("k"), "client", "wrong")).code == 16
+        for name in (None, "another.example"):
+            with Client(process.address, tls=context(name)) as client:
+                assert client.ask(get_kv("k")).code == 16
+        with Client(process.address, tls=context("certified.example", theirs)) as client:
+            client.send(get_kv("k").encode())
+            assert client.is_closed_by_server()
+
+
+def test_nothing_is_asked_of_anybody_by_default(tmp_path: Path) -> None:
+    with serving(tmp_path / "home") as process, Client(process.address) as client:
+        assert client.ask(put_kv("k", "v")).code == 0
+        assert client.ask(signed(get_kv("k"), "nobody", "whatever")).code == 0
