@@ -1,0 +1,84 @@
+"""What the load generator sends: whole frames as a 5.5.0 client and a 5.5.0 broker write them, in a plan file."""
+
+import json
+import struct
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from routebook.wire.codec import encode
+from routebook.wire.command import Command
+
+_OPAQUE = 100_000_000  # nine digits, which the generator overwrites
+_MARK = b'"opaque":'
+
+
+def look_ups(path: Path, topics: Sequence[str]) -> Path:
+    """A plan that asks for each of the topics in turn."""
+    frames = [encode(Command(code=105, opaque=_OPAQUE, ext={"topic": topic})) for topic in topics]
+    _write(path, [], ((frame, -1) for frame in frames))
+    return path
+
+
+def registrations(path: Path, bodies: Sequence[bytes], brokers: Iterable[tuple[int, int]]) -> Path:
+    """A plan of registrations: pairs of a broker's number and of its body's place in `bodies`."""
+    _write(path, bodies, ((_registration_head(broker, len(bodies[body])), body) for broker, body in brokers))
+    return path
+
+
+def register_body(topics: Iterable[str], *, counter: int = 1, changed: str | None = None) -> bytes:
+    """As a 5.5.0 broker writes it; `changed` is a topic that has other queues, which depend on the counter."""
+    table = {
+        topic: {
+            "attributes": {},
+            "order": False,
+            "perm": 6,
+            "readQueueNums": 8 + counter % 64 if topic == changed else 8,
+            "topicFilterType": "SINGLE_TAG",
+            "topicName": topic,
+            "topicSysFlag": 0,
+            "writeQueueNums": 8,
+        }
+        for topic in topics
+    }
+    now = 1_700_000_000_000
+    wrapper = {
+        "dataVersion": {"counter": counter, "stateVersion": 0, "timestamp": now},
+        "mappingDataVersion": {"counter": 0, "stateVersion": 0, "timestamp": now},
+        "topicConfigTable": table,
+        "topicQueueMappingDetailMap": {},
+        "topicQueueMappingInfoMap": {},
+    }
+    return json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper}, separators=(",", ":")).encode()
+
+
+def topic_names(count: int, kind: str = "topic") -> list[str]:
+    return [f"{kind}-{number:05d}" for number in range(count)]
+
+
+def _registration_head(broker: int, body_size: int) -> bytes:
+    address = f"10.{broker // 62_500}.{broker // 250 % 250}.{broker % 250}"
+    ext: dict[str, str | None] = {
+        "bodyCrc32": "0",
+        "brokerAddr": f"{address}:10911",
+        "brokerId": "0",
+        "brokerName": f"broker-{broker:05d}",
+        "clusterName": f"cluster-{broker % 4}",
+        "compressed": "false",
+        "enableActingMaster": "false",
+        "haServerAddr": f"{address}:10912",
+    }
+    head = encode(Command(code=103, opaque=_OPAQUE, ext=ext))
+    return struct.pack(">i", len(head) - 4 + body_size) + head[4:]
+
+
+def _write(path: Path, bodies: Sequence[bytes], frames: Iterable[tuple[bytes, int]]) -> None:
+    heads = list(frames)
+    with path.open("wb") as file:
+        file.write(struct.pack("<I", len(bodies)))
+        for body in bodies:
+            file.write(struct.pack("<I", len(body)))
+            file.write(body)
+        file.write(struct.pack("<I", len(heads)))
+        for head, body_number in heads:
+            file.write(struct.pack("<IIi", len(head), head.index(_MARK) + len(_MARK), body_number))
+            file.write(head)

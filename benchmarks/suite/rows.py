@@ -1,0 +1,306 @@
+"""The rows of the table: each measures all peers in turn, round by round, so that a busy machine disturbs all alike."""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from benchmarks.suite.native import Brokers, Load, LoadError, run_load
+from benchmarks.suite.peers import STARTERS, Server, limit
+from benchmarks.suite.plans import look_ups, register_body, registrations, topic_names
+from benchmarks.suite.results import Goal, Row
+
+_RENEW_S: Final = 45.0  # a broker is gone after 120 s
+_OFFERED: Final = 20_000
+_STORM_OFFERED: Final = 5_000
+_PERIOD_S: Final = 30.0  # how often a broker registers
+
+
+class Size(NamedTuple):
+    """How much is measured."""
+
+    rounds: int
+    seconds: float
+    warmup_s: float
+    brokers: int
+    topics: int
+    starts: int
+
+
+FULL: Final = Size(rounds=7, seconds=4.0, warmup_s=0.5, brokers=300, topics=10_000, starts=7)
+QUICK: Final = Size(rounds=3, seconds=0.6, warmup_s=0.2, brokers=60, topics=2_000, starts=2)
+
+
+class LookUp(NamedTuple):
+    """A row of look-ups in a closed loop."""
+
+    key: str
+    title: str
+    wide: bool
+    connections: int
+    depth: int
+    goals: tuple[Goal, ...]
+
+
+def _goals(sign: str, **ratios: float) -> tuple[Goal, ...]:
+    return tuple(Goal(peer, ">=" if sign == ">=" else "<=", ratio) for peer, ratio in ratios.items())
+
+
+LOOK_UPS: Final = (
+    LookUp("narrow-32", "3-broker routes, 32 connections", False, 32, 1, _goals(">=", java=3, rust=3, limit=0.5)),
+    LookUp("narrow-256", "3-broker routes, 256 connections", False, 256, 1, _goals(">=", java=2, rust=3, limit=0.5)),
+    LookUp("narrow-deep", "the same, 32 × 16 deep", False, 32, 16, _goals(">=", java=2.5, rust=8, limit=0.2)),
+    LookUp("wide-32", "300-broker routes, 32 connections", True, 32, 1, _goals(">=", java=5, rust=6, limit=0.75)),
+)
+
+
+class Fleet:
+    """A server with brokers registered; `renew` keeps them alive."""
+
+    def __init__(self, server: Server, plan: Path, *, brokers: int) -> None:
+        self.server = server
+        self.brokers = Brokers(server.port, plan, connections=brokers)
+        self._count = brokers
+        self._renewed = time.monotonic()
+
+    def register(self, start: int, count: int) -> Load:
+        return self.brokers.send(start, count)
+
+    def renew(self, *, most: int | None = None) -> None:
+        if time.monotonic() - self._renewed > _RENEW_S:
+            self.brokers.send(0, self._count if most is None else most)
+            self._renewed = time.monotonic()
+
+
+def measure_starts(names: Sequence[str], size: Size) -> Iterator[Row]:
+    """Start to first answer, and memory once nothing more happens."""
+    start_s: dict[str, list[float]] = {name: [] for name in names}
+    idle_mib: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(size.starts):
+        for name in names:
+            with STARTERS[name]() as server:
+                start_s[name].append(server.start_s)
+                time.sleep(1.5)
+                idle_mib[name].append(server.memory_mib())
+    yield Row("start", "start to first answer", "s", start_s, _goals("<=", java=0.2))
+    yield Row("memory-idle", "memory, idle", "MiB", idle_mib, _goals("<=", java=0.4))
+
+
+def measure_look_ups(names: Sequence[str], size: Size, wanted: Callable[[str], bool]) -> Iterator[Row]:
+    """Closed loops: throughput, and CPU per request beside it; and one open loop for latency."""
+    rows = [row for row in LOOK_UPS if wanted(row.key) or (row.key == "narrow-32" and wanted("cpu"))]
+    latency = wanted("latency")
+    if not rows and not latency:
+        return
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="routebook-bench-")))
+        plans = {
+            False: look_ups(folder / "narrow", topic_names(100, "narrow")),
+            True: look_ups(folder / "wide", topic_names(20, "wide")),
+        }
+        fleets = {name: _small_fleet(stack, STARTERS[name](), folder) for name in names}
+        ours = fleets["routebook"].server
+        bodies = {wide: _body(ours, f"{'wide' if wide else 'narrow'}-00000") for wide in plans}
+        limits = {wide: stack.enter_context(limit(body)) for wide, body in bodies.items()}
+        for row in rows:
+            yield from _closed_row(row, size, fleets, limits[row.wide], plans[row.wide])
+        if latency:
+            yield from _open_row(
+                "latency",
+                f"look-ups at {_OFFERED // 1000} k/s offered",
+                size,
+                {name: fleets[name] for name in names},
+                plans[False],
+                rate=_OFFERED,
+                goals=_goals("<=", java=0.5, rust=0.5),
+            )
+
+
+def _small_fleet(stack: contextlib.ExitStack, server: Server, folder: Path) -> Fleet:
+    stack.callback(server.stop)
+    wide, narrow = topic_names(20, "wide"), topic_names(100, "narrow")
+    bodies = [register_body(wide), register_body([*wide, *narrow])]
+    plan = registrations(folder / "fleet", bodies, [(broker, int(broker < 3)) for broker in range(300)])
+    fleet = Fleet(server, plan, brokers=300)
+    stack.callback(fleet.brokers.close)
+    fleet.register(0, 300)
+    return fleet
+
+
+def _body(server: Server, topic: str) -> bytes:
+    answer = server.ask(105, {"topic": topic})
+    assert answer.body is not None
+    return answer.body
+
+
+def _closed_row(row: LookUp, size: Size, fleets: dict[str, Fleet], at_most: Server, plan: Path) -> Iterator[Row]:
+    servers = {**{name: fleet.server for name, fleet in fleets.items()}, "limit": at_most}
+    throughput: dict[str, list[float]] = {name: [] for name in servers}
+    cpu: dict[str, list[float]] = {name: [] for name in servers}
+    failures: dict[str, str] = {}
+    for turn in range(size.rounds + 1):
+        for fleet in fleets.values():
+            fleet.renew()
+        for name, server in servers.items():
+            if name in failures:
+                continue
+            used = server.cpu_s()
+            try:
+                load = run_load(
+                    server.port,
+                    plan,
+                    connections=row.connections,
+                    depth=row.depth,
+                    seconds=size.seconds,
+                    warmup=size.warmup_s,
+                )
+            except LoadError as problem:
+                failures[name] = str(problem)
+                continue
+            used = server.cpu_s() - used
+            if turn:  # in the first round the JVM compiles
+                throughput[name].append(load.per_second)
+                cpu[name].append(used / load.answered * 1e6)
+    yield Row(row.key, f"look-ups, {row.title}", "/s", throughput, row.goals, failures)
+    goals = _goals("<=", java=0.2, rust=0.25) if row.key == "narrow-32" else ()
+    yield Row(f"cpu-{row.key}", f"CPU per look-up, {row.title}", "µs", cpu, goals, failures)
+
+
+def _open_row(
+    key: str,
+    title: str,
+    size: Size,
+    fleets: dict[str, Fleet],
+    plan: Path,
+    *,
+    rate: int,
+    goals: tuple[Goal, ...],
+    during: Callable[[Fleet], contextlib.AbstractContextManager[None]] | None = None,
+) -> Iterator[Row]:
+    shares = {"p50": "p50_us", "p99": "p99_us", "p99.9": "p999_us"}
+    found: dict[str, dict[str, list[float]]] = {share: {name: [] for name in fleets} for share in shares}
+    failures: dict[str, str] = {}
+    for turn in range(size.rounds + 1):
+        for name, fleet in fleets.items():
+            if name in failures:
+                continue
+            try:
+                with during(fleet) if during else contextlib.nullcontext():
+                    load = run_load(
+                        fleet.server.port,
+                        plan,
+                        connections=32,
+                        rate=rate,
+                        seconds=2 * size.seconds,
+                        warmup=size.warmup_s,
+                    )
+            except LoadError as problem:
+                failures[name] = str(problem)
+                continue
+            for share, field in shares.items():
+                if turn:
+                    found[share][name].append(getattr(load, field))
+        if during is None:
+            for fleet in fleets.values():
+                fleet.renew()
+    for share, values in found.items():
+        yield Row(f"{key}-{share}", f"{share} of {title}", "µs", values, goals if share == "p99" else (), failures)
+
+
+def measure_big_fleet(names: Sequence[str], size: Size) -> Iterator[Row]:
+    """Many brokers with many topics: what registering takes, what they take, and look-ups while they register."""
+    brokers = size.brokers
+    topics = topic_names(size.topics)
+    what = f"{brokers} brokers × {size.topics:,} topics"
+    changes = max(2, brokers // 10)
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="routebook-bench-")))
+        bodies = [register_body(topics)]
+        bodies += [register_body(topics, counter=2 + n, changed=topics[n % len(topics)]) for n in range(size.rounds)]
+        frames = [(broker, 0) for broker in range(brokers)]
+        for turn in range(size.rounds):
+            frames += [(broker, 1 + turn) for broker in range(brokers)]
+        plan = registrations(folder / "fleet", bodies, frames)
+        asked = look_ups(folder / "asked", topics)
+        fleets: dict[str, Fleet] = {}
+        for name in names:
+            server = STARTERS[name]()
+            stack.callback(server.stop)
+            fleets[name] = Fleet(server, plan, brokers=brokers)
+            stack.callback(fleets[name].brokers.close)
+        yield from _registrations(fleets, size, changes=changes)
+        time.sleep(3)
+        memory = {name: [fleet.server.memory_mib()] for name, fleet in fleets.items()}
+        yield Row("memory-big", f"memory, {what}", "MiB", memory, _goals("<=", java=0.5))
+
+        @contextlib.contextmanager
+        def registering(fleet: Fleet) -> Iterator[None]:
+            rate = brokers / _PERIOD_S
+            count = int(rate * (2 * size.seconds + size.warmup_s)) + 1
+            fleet.brokers.begin(0, count, rate=rate)
+            try:
+                yield
+            finally:
+                fleet.brokers.finish()
+
+        for fleet in fleets.values():  # back to the first body, so that what registers from here on is unchanged
+            fleet.register(0, brokers)
+        yield from _open_row(
+            "storm",
+            f"look-ups at {_STORM_OFFERED // 1000} k/s while {what} register every {_PERIOD_S:.0f} s",
+            size,
+            fleets,
+            asked,
+            rate=_STORM_OFFERED,
+            goals=_goals("<=", java=0.5, rust=0.5),
+            during=registering,
+        )
+
+
+def _registrations(fleets: dict[str, Fleet], size: Size, *, changes: int) -> Iterator[Row]:
+    """A peer that fails is taken out of `fleets`."""
+    kinds = ("first", "same", "changed")
+    found: dict[str, dict[str, list[float]]] = {kind: {name: [] for name in fleets} for kind in kinds}
+    failures: dict[str, str] = {}
+
+    def in_turn(work: Callable[[str, Fleet], None]) -> None:
+        for name, fleet in list(fleets.items()):
+            try:
+                work(name, fleet)
+            except LoadError as problem:
+                failures[name] = str(problem)
+                del fleets[name]
+
+    done = 0
+    for turn in range(size.rounds):
+        count = size.brokers // size.rounds if turn < size.rounds - 1 else size.brokers - done
+
+        def come(name: str, fleet: Fleet, first: int = done, count: int = count) -> None:
+            fleet.renew(most=first or 1)
+            found["first"][name].append(fleet.register(first, count).mean_us / 1000)
+
+        in_turn(come)
+        done += count
+    for turn in range(size.rounds):
+
+        def stay(name: str, fleet: Fleet) -> None:
+            found["same"][name].append(fleet.register(0, changes).mean_us / 1000)
+
+        def change(name: str, fleet: Fleet, start: int = size.brokers * (1 + turn)) -> None:
+            fleet.renew()
+            found["changed"][name].append(fleet.register(start, changes).mean_us / 1000)
+            fleet.register(0, changes)
+
+        in_turn(stay)
+        in_turn(change)
+    goals = {
+        "first": _goals("<=", java=1, rust=0.3),
+        "same": _goals("<=", java=0.15, rust=0.05),
+        "changed": _goals("<=", java=0.8, rust=0.2),
+    }
+    titles = {"first": "first", "same": "unchanged", "changed": "one topic changed"}
+    for kind in kinds:
+        title = f"registration of {size.topics:,} topics, {titles[kind]}"
+        yield Row(f"register-{kind}", title, "ms", found[kind], goals[kind], failures)
