@@ -14,13 +14,32 @@ from litestar.plugins.core import MsgspecDIPlugin
 
 from routebook import __version__
 from routebook.peers.digests import Digests
-from routebook.server.http import api, digests, events, peers, probes, timelines
+from routebook.server.http import (
+    admin,
+    api,
+    broker_pages,
+    compare,
+    digests,
+    events,
+    login,
+    now,
+    peers,
+    probes,
+    records,
+    reports,
+    timelines,
+)
+from routebook.server.http.attempts import Attempts
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import Refusal, on_exception, on_http_exception, on_refusal
+from routebook.server.http.lake_reader import LakeReader
+from routebook.server.http.live.hub import Hub
 from routebook.server.http.past import JournalPast
 from routebook.server.http.schema_page import SchemaPage
+from routebook.server.http.sessions import Sessions
 from routebook.server.http.threads import Threads
 from routebook.server.http.topic_names import TopicNames
+from routebook.server.http.topic_search import TopicSearch
 from routebook.server.metrics import Metrics
 
 _HANDLERS: Final = (
@@ -41,7 +60,33 @@ _HANDLERS: Final = (
     digests.bucket_digest,
     peers.peers,
     events.events,
+    now.overview,
+    now.strip,
+    now.search_topics,
+    now.demand,
+    now.misses,
+    now.settings,
+    broker_pages.broker_sessions,
+    broker_pages.broker_beats,
+    broker_pages.broker_loss,
+    records.records,
+    compare.compare_allowed,
+    compare.compare,
+    reports.reports,
+    reports.report,
 )
+_CONSOLE: Final = (
+    login.session,
+    login.log_in,
+    login.log_out,
+    admin.put_kv,
+    admin.delete_kv,
+    admin.change_settings,
+    admin.wipe_write,
+    admin.restore_write,
+    admin.delete_topic,
+)
+_MOST_BODY_BYTES: Final = 64 * 1024
 
 
 class Application(Litestar):
@@ -72,6 +117,12 @@ class Parts:
         self.topics = TopicNames(context.nameserver.routes)
         self.digests = Digests(context.nameserver.routes)
         self.threads = Threads()
+        self.hub = Hub(context, self.threads)
+        self.search = TopicSearch(self.topics)
+        self.lake = LakeReader()
+        self.sessions = Sessions(context)
+        self.attempts = Attempts(most=context.nameserver.settings.console.login_attempts)
+        context.sessions = self.sessions.identity
         self.scrape = Metrics(context)
         self.journal = (
             None
@@ -81,6 +132,7 @@ class Parts:
 
     def close(self) -> None:
         self.threads.close()
+        self.lake.close()
         if self.journal is not None:
             self.journal.close()
 
@@ -88,15 +140,20 @@ class Parts:
 def build(parts: Parts) -> Litestar:
     """The application over these parts."""
     given = {
+        "attempts": parts.attempts,
         "context": parts.context,
         "digests": parts.digests,
+        "hub": parts.hub,
         "journal": parts.journal,
+        "lake": parts.lake,
         "names": parts.topics,
         "scrape": parts.scrape,
+        "search": parts.search,
+        "sessions": parts.sessions,
         "threads": parts.threads,
     }
     return Application(
-        route_handlers=_HANDLERS,
+        route_handlers=[*_HANDLERS, *(_CONSOLE if parts.context.nameserver.settings.console.enabled else ())],
         dependencies={name: _always(part) for name, part in given.items()},
         exception_handlers={
             Refusal: on_refusal,
@@ -111,6 +168,7 @@ def build(parts: Parts) -> Litestar:
             render_plugins=[SchemaPage(), JsonRenderPlugin()],
             use_handler_docstrings=True,
         ),
+        request_max_body_size=_MOST_BODY_BYTES,
         response_class=JsonResponse,
         logging_config=None,
         debug=False,

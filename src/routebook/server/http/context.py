@@ -1,6 +1,6 @@
 """What the HTTP side looks at: the server's parts, to be read only. A part that comes later, or never, is None."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -8,13 +8,21 @@ from routebook.handlers import NameServer
 from routebook.history.answers import PastBrokers, PastRoute
 from routebook.journal.files import Files
 from routebook.journal.writer import Writer
+from routebook.server.clock import Clock
 from routebook.server.counts import Counts
 from routebook.server.feed import Feed
 from routebook.server.health import Health
 from routebook.server.timing import Latencies, LoopDelay
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from routebook.access.identity import Identity
     from routebook.peers.watching import PeerStatus
+    from routebook.server.access import AccessFile
+    from routebook.server.denials import Denials
+    from routebook.server.effects import Performer
+    from routebook.server.recorder import Recorder
 
 
 class Held(Protocol):
@@ -54,6 +62,12 @@ class PeerReports(Protocol):
     def report(self) -> "list[PeerStatus]": ...
 
 
+class Sessions(Protocol):
+    """Log-ins: whom the headers of a request, coming from this host, stand for."""
+
+    def __call__(self, headers: Sequence[tuple[bytes, bytes]], host: str, /) -> "Identity | None": ...
+
+
 @dataclass(kw_only=True, slots=True)
 class HttpContext:
     """One server. `journal` and `journal_files` are both there or neither is."""
@@ -70,6 +84,14 @@ class HttpContext:
     journal_files: Files | None = None
     history: Past | None = None
     peers: PeerReports | None = None
+    access: "AccessFile | None" = None  # None: authentication is off
+    denials: "Denials | None" = None
+    sessions: "Sessions | None" = None  # who a cookie stands for
+    home: "Path | None" = None
+    recorder: "Recorder | None" = None  # with `performer`, what administrators' requests go through
+    performer: "Performer | None" = None
+    wall_ms: Callable[[], int] = Clock.wall_ms
     loop_delay: LoopDelay = field(default_factory=LoopDelay)
     http_requests: dict[tuple[str, int], int] = field(default_factory=dict)  # by route and status
-    watchers: int = 0  # of /v1/events, those that are still catching up included
+    watchers: int = 0  # of /v1/events, those that are still catching up included; and open consoles
+    comparisons: int = 0  # with other NameServers, that are under way

@@ -17,20 +17,32 @@ _HINTS: Final = {
 }
 
 
-class Problem(msgspec.Struct, frozen=True):
-    """What is wrong, and what to do about it."""
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is wrong, and what to do about it; where programs have to tell one from another, `code` is a fixed word."""
 
     error: str
     hint: str
+    code: str | None = None
+    command: str | None = None  # what to type, where that helps
+    retry_after_s: int | None = None
 
 
 class Refusal(Exception):
     """A request that is answered with a problem."""
 
-    def __init__(self, status: int, error: str, hint: str) -> None:
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        hint: str,
+        *,
+        code: str | None = None,
+        command: str | None = None,
+        retry_after_s: int | None = None,
+    ) -> None:
         super().__init__(error)
         self.status = status
-        self.problem = Problem(error, hint)
+        self.problem = Problem(error, hint, code, command, retry_after_s)
 
 
 def documented(*statuses: int) -> dict[int, ResponseSpec]:

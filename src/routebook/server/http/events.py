@@ -59,7 +59,7 @@ async def events(
     ] = None,
 ) -> Stream:
     """Server-sent events: each record of the journal with its number as `id`; docs/http.md has the form."""
-    wanted = Selection(kinds=_kinds(kind), brokers=frozenset(broker or ()), topics=frozenset(topic or ()))
+    wanted = Selection(kinds=kinds_of(kind), brokers=frozenset(broker or ()), topics=frozenset(topic or ()))
     after = _number(request.headers.get("last-event-id") or last_event_id)
     most = context.nameserver.settings.http_watchers
     if context.watchers >= most:
@@ -172,7 +172,8 @@ class EventStream:
         return b"".join(chunks) or alive(after=self._done)
 
 
-def _kinds(given: list[str] | None) -> frozenset[str]:
+def kinds_of(given: list[str] | None) -> frozenset[str]:
+    """Kinds of events by their names. Raises Refusal for one that is none."""
     for kind in given or ():
         if kind not in KINDS:
             near = get_close_matches(kind[:100], KINDS, n=1)

@@ -1,28 +1,29 @@
 """Around the application: who may ask under which name, what every answer says to browsers, and what is counted."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from http import HTTPStatus
+from time import monotonic
+from typing import Final
 
 import msgspec
 
+from routebook.server.http.access import HttpAccess, challenge
+from routebook.server.http.asgi import Application, Message, Receive, Scope, Send, respond
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import Problem
 from routebook.server.http.hosts import is_ours
+from routebook.server.http.live.tab import LOGIN_REQUIRED, NOT_ALLOWED
+from routebook.server.http.origin import is_same_origin
 from routebook.server.http.schema_page import STYLE_HASH
 
-Scope: TypeAlias = MutableMapping[str, Any]
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-Application: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
-
-# The pages hold no script and load nothing; no other site may show or read them.
+# No other site may show or read anything of this server. The console's own policy is in pages.py.
 _HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=(), interest-cohort=()"),
 )
 _POLICY: Final = (
     b"content-security-policy",
@@ -40,10 +41,11 @@ class Guard:
         self._app = app
         self._context = context
         self._hosts = hosts
+        self._access = HttpAccess(context, monotonic)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
+        if scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
             return
         # Routed as it was sent, still percent-encoded: a name may hold a slash. HEAD is GET without the body, which
         # the server leaves out by itself.
@@ -62,10 +64,29 @@ class Guard:
             await send(message)
 
         refusal = self._refusal(scope)
-        if refusal is None:
-            await self._app(inner, receive, guarded)
-        else:
-            await _answer(refusal, guarded)
+        if refusal is not None:
+            await _answer(421, refusal, guarded)
+            return
+        denial = self._access.refusal(inner)
+        if denial is not None:
+            await _answer(*denial, guarded, challenge(scope, denial[0]))
+            return
+        await self._app(inner, receive, guarded)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._refusal(scope) is not None:
+            await receive()
+            await send({"type": "websocket.close", "code": 1008, "reason": "not known by that name"})
+            return
+        denial = self._access.refusal(scope)
+        if denial is not None and is_same_origin(scope["headers"]):
+            # accepted first: a page that is refused at once is not told why
+            await receive()
+            await send({"type": "websocket.accept"})
+            code = LOGIN_REQUIRED if denial[0] == HTTPStatus.UNAUTHORIZED else NOT_ALLOWED
+            await send({"type": "websocket.close", "code": code, "reason": denial[1].error[:100]})
+            return
+        await self._app({**scope, "path": scope["raw_path"].decode("ascii")}, receive, send)
 
     def _refusal(self, scope: Scope) -> Problem | None:
         given = [value for name, value in scope["headers"] if name == b"host"]
@@ -84,9 +105,5 @@ class Guard:
         counts[key] = counts.get(key, 0) + 1
 
 
-async def _answer(problem: Problem, send: Send) -> None:
-    body = msgspec.json.encode(problem)
-    length = str(len(body)).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", length)]
-    await send({"type": "http.response.start", "status": 421, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+async def _answer(status: int, problem: Problem, send: Send, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    await respond(send, status, [(b"content-type", b"application/json"), *more], msgspec.json.encode(problem))

@@ -2,7 +2,7 @@
 
 a request's head     must be there within HEAD_S of the connection, or of its first byte, and below HEAD_BYTES
 between requests     KEEP_ALIVE_S (uvicorn's own)
-a request's body     is not read; what is left of it when the answer is out closes the connection
+a request's body     must be there HEAD_S after its head; what is left of it after the answer closes the connection
 an answer            a peer that has not read enough for STALL_S is cut off
 """
 
@@ -15,6 +15,7 @@ HEAD_S: Final = 10.0
 HEAD_BYTES: Final = 32 * 1024
 KEEP_ALIVE_S: Final = 15
 STALL_S: Final = 60.0
+_EMPTY_LINE: Final = b"\r\n\r\n"
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -22,6 +23,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     _timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
+    _head_end = b""
     _in_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -34,7 +36,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._in_head:
-            self._head_bytes += len(data)
+            joined = self._head_end + data  # the empty line may come in two pieces
+            end = joined.find(_EMPTY_LINE)
+            self._head_bytes += len(data) if end < 0 else end  # what follows it is the body's
+            self._head_end = joined[-3:]
             if self._head_bytes > HEAD_BYTES:
                 self.send_400_response("The head of the request is too long.")
                 return
@@ -47,9 +52,13 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        self._head_bytes = 0
-        self._limit(None)
+        self._head_bytes, self._head_end = 0, b""
+        self._limit(HEAD_S)
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._limit(None)
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         if self.cycle.more_body:

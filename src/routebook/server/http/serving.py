@@ -1,21 +1,27 @@
 """uvicorn inside a running event loop: no signals, no logs of its own, limits as docs/http.md says."""
 
+import asyncio
 import contextlib
 import logging
 import socket
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, cast
 
 import uvicorn
 
 from routebook.server.http.app import Parts, build
 from routebook.server.http.context import HttpContext
+from routebook.server.http.front import Front
 from routebook.server.http.guard import Guard
 from routebook.server.http.hosts import known_hosts
+from routebook.server.http.live.socket import LiveSocket
+from routebook.server.http.pages import Pages
 from routebook.server.http.protocol import KEEP_ALIVE_S, BoundedProtocol
+from routebook.server.http.websocket import websocket
 
 _SPARE_CONNECTIONS: Final = 500  # beside the watchers
 _STOP_S: Final = 3
+_MESSAGE_BYTES: Final = 64 * 1024  # of what a console may say at once
 
 
 class Serving:
@@ -28,9 +34,11 @@ class Serving:
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # strangers can cause its warnings at will
         self._server = _Server(
             uvicorn.Config(
-                Guard(build(self._parts), context, hosts=hosts),
+                Guard(_front(self._parts), context, hosts=hosts),
                 http=BoundedProtocol,
-                ws="none",
+                ws=cast("type[asyncio.Protocol]", websocket) if settings.console.enabled else "none",
+                ws_max_size=_MESSAGE_BYTES,
+                ws_per_message_deflate=False,  # it would be done once for each console
                 loop="none",
                 lifespan="off",
                 log_config=None,
@@ -47,13 +55,21 @@ class Serving:
     async def run(self, sock: socket.socket, *, listening: Callable[[], None]) -> None:
         """Until `stop`, and a little longer for answers that are under way."""
         self._server.listening = listening
+        self._parts.hub.start()
         try:
             await self._server.serve([sock])
         finally:
             self._parts.close()
 
     def stop(self) -> None:
+        self._parts.hub.stop()
         self._server.should_exit = True
+
+
+def _front(parts: Parts) -> Front:
+    if not parts.context.nameserver.settings.console.enabled:
+        return Front(build(parts), None, None)
+    return Front(build(parts), Pages(), LiveSocket(parts.context, parts.hub, parts.journal))
 
 
 class _Server(uvicorn.Server):

@@ -28,25 +28,27 @@ async def route_history(
     context: Context, threads: Thread, topic: InPath, limit: Limit = 20, before: Before = None
 ) -> RouteTimeline:
     """The newest versions of a route, newest first: from when to when it was so, what changed, and why."""
-    history, name = _history(context), from_path(topic)
+    history, name = history_of(context), from_path(topic)
     before_ms = None if before is None else parse_time(before)
-    return await _ask(threads, lambda: history.timeline(name, limit=limit, before_ms=before_ms))
+    return await asked_of(threads, lambda: history.timeline(name, limit=limit, before_ms=before_ms))
 
 
 @get("/v1/brokers/{name:str}/history", summary="When a broker group changed", responses=documented(400, 503))
 async def broker_history(context: Context, threads: Thread, name: InPath, limit: Limit = 20) -> BrokerTimeline:
     """The newest versions of a broker group, newest first; one without addresses says that it was gone."""
-    history, broker = _history(context), from_path(name)
-    return await _ask(threads, lambda: history.broker_timeline(broker, limit=limit))
+    history, broker = history_of(context), from_path(name)
+    return await asked_of(threads, lambda: history.broker_timeline(broker, limit=limit))
 
 
-def _history(context: HttpContext) -> History:
+def history_of(context: HttpContext) -> History:
+    """The history, if there is one. Raises Refusal."""
     if not isinstance(context.history, History):
         raise Refusal(503, "the past is not known here", "it is with routebook.journal.enabled=true")
     return context.history
 
 
-async def _ask(threads: Threads, question: Callable[[], T]) -> T:
+async def asked_of(threads: Threads, question: Callable[[], T]) -> T:
+    """Its answer, got on a thread. Raises Refusal."""
     try:
         return await threads.run(question)
     except RoutebookError as problem:

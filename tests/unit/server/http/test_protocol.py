@@ -69,6 +69,15 @@ async def test_a_head_without_end_is_refused() -> None:
 
 
 @asynchronous
+async def test_a_body_is_not_taken_for_a_head() -> None:
+    body = b"x" * (2 * protocol.HEAD_BYTES)
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with rig() as some:
+        async with listening(some) as listener:
+            assert (await ask(listener.port, head + body)).startswith(b"HTTP/1.1 200 ")
+
+
+@asynchronous
 async def test_what_is_not_http_is_refused() -> None:
     with rig() as some:
         async with listening(some) as listener:

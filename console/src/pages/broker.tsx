@@ -1,0 +1,265 @@
+/** One broker group: when it was there and when not, how it beats, what it carries, what its loss would break. */
+
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { get, name as enc, type BrokerBeats, type BrokerDay, type BrokerLoss, type BrokerRow, type BrokerSessions, type Session, type TopicsPage } from "../api.ts";
+import { useAsk } from "../ask.ts";
+import { now, state, useLive } from "../live.ts";
+import { duration, fromUrl, HOUR, MINUTE, SECOND } from "../time.ts";
+import { setQuery, topicHref } from "../url.ts";
+import { Badge, Beat, Choice, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, StateBadge, Time, Trust, Waiting, Scroll } from "../ui/bits.tsx";
+import { Icon, Sign } from "../ui/icons.tsx";
+import { Gaps, Lanes, type Lane } from "../ui/lanes.tsx";
+import { REASON, role } from "../words.ts";
+
+export function BrokerPage({ name, query }: { name: string; query: URLSearchParams }): JSX.Element {
+  useLive("brokers");
+  const members = [...state.brokers.values()].filter((row) => row.name === name).sort((a, b) => a.id - b.id);
+  const first = members[0];
+  const at = fromUrl(query.get("at"));
+  const days = [1, 7, 30].includes(Number(query.get("days"))) ? Number(query.get("days")) : 1;
+  const there = members.filter((row) => row.state !== "down");
+  // Sessions are asked again when a member comes or goes.
+  const turn = members.map((row) => `${row.key}${row.state === "down"}${row.since_ms ?? ""}`).join();
+  const sessions = useAsk(`sessions ${days} ${turn}`, (signal) => get<BrokerSessions>(`/v1/brokers/${enc(name)}/sessions`, { days }, signal), { everyMs: MINUTE, keep: true });
+  return (
+    <>
+      <div class="head">
+        <div class="grow"><span class="crumb"><a href="/brokers">Brokers</a></span><h1>{name}</h1></div>
+        <div class="actions"><CopyLink /></div>
+      </div>
+      {first !== undefined && there.length > 0 && !there.some((row) => row.id === 0)
+        ? <Note tone="bad"><strong>No master.</strong> {there.some((row) => row.role === "acting") ? "A slave stands in for it: topics here can be read, not written." : "Topics here take no writes until one registers."}</Note> : null}
+      {state.overview === null ? <Waiting lines={3} />
+        : members.length === 0 ? <Note tone="warn">No broker of this name is registered now. What the journal knows of it is below.</Note>
+        : <div class="members">{members.map((row) => <MemberCard key={row.key} row={row} />)}</div>}
+
+      <Panel title="Up and down" aside={<Choice label="Span" value={String(days)} options={[{ value: "1", label: "24 h" }, { value: "7", label: "7 days" }, { value: "30", label: "30 days" }]} onPick={(value) => setQuery({ days: value === "1" ? null : value })} />}>
+        {sessions.problem !== null && sessions.value === null ? <Problem problem={sessions.problem} again={sessions.again} />
+          : sessions.value === null ? <Waiting /> : <UpDown found={sessions.value} at={at} />}
+      </Panel>
+      <div class="cols">
+        <div class="c7 stack">
+          <SessionsPanel found={sessions.value} />
+          <BeatsPanel name={name} members={members} />
+        </div>
+        <div class="c5 stack">
+          <LossPanel name={name} topics={first?.topics ?? 0} />
+          <TopicsPanel name={name} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function MemberCard({ row }: { row: BrokerRow }): JSX.Element {
+  return (
+    <section class="panel member" data-key={row.key} aria-label={`${role(row.id)} ${row.addr}`}>
+      <div class="row"><span class={`tag ${row.role}`}>{row.role === "slave" ? `slave ${row.id}` : row.role}</span><span class="mono grow clip">{row.addr}</span><StateBadge state={row.state} /></div>
+      <dl class="facts small">
+        {row.state === "down"
+          ? <><dt>gone since</dt><dd><Time ms={row.down_at_ms} />: {REASON[row.reason ?? ""] ?? row.reason ?? "not known why"}</dd></>
+          : <><dt>heartbeat</dt><dd><Beat seen={row.last_seen_ms} timeout={row.timeout_ms} state={row.state} /> of {duration(row.timeout_ms)}</dd>
+              <dt>up since</dt><dd><Time ms={row.since_ms} /></dd></>}
+        <dt>cluster</dt><dd>{row.cluster}{row.zone === null ? "" : `, zone ${row.zone}`}</dd>
+        <dt>version</dt><dd>{row.version ?? "not known"}{row.data_version === null ? "" : `, topic table ${row.data_version}`}</dd>
+      </dl>
+    </section>
+  );
+}
+
+function unseen(found: BrokerSessions): { from: number; to: number }[] {
+  const gaps: { from: number; to: number }[] = [];
+  let edge = found.from_ms;
+  for (const run of [...found.nameserver].sort((a, b) => a.from_ms - b.from_ms)) {
+    if (run.from_ms > edge) gaps.push({ from: edge, to: run.from_ms });
+    edge = Math.max(edge, run.to_ms ?? found.to_ms);
+  }
+  if (edge < found.to_ms) gaps.push({ from: edge, to: found.to_ms });
+  return gaps;
+}
+
+interface Machine {
+  addr: string;
+  id: number; // the last one it had
+  sessions: (Session & { id: number })[]; // oldest first
+  days: BrokerDay[];
+}
+
+/** A machine keeps its address when its role changes: one lane each, whatever it was. */
+function byAddress(found: BrokerSessions): Machine[] {
+  const machines = new Map<string, Machine>();
+  for (const member of found.members) {
+    const machine = machines.get(member.addr) ?? { addr: member.addr, id: member.broker_id, sessions: [], days: [] };
+    machines.set(member.addr, machine);
+    machine.sessions.push(...member.sessions.map((one) => ({ ...one, id: member.broker_id })));
+    for (const day of member.days) {
+      const same = machine.days.find((one) => one.day === day.day);
+      if (same === undefined) machine.days.push({ ...day });
+      else {
+        same.observed_ms = Math.max(same.observed_ms, day.observed_ms);
+        same.up_ms = Math.min(same.observed_ms, same.up_ms + day.up_ms);
+        same.outages += day.outages;
+      }
+    }
+  }
+  for (const machine of machines.values()) {
+    machine.sessions.sort((a, b) => a.from_ms - b.from_ms);
+    machine.id = machine.sessions.at(-1)?.id ?? machine.id;
+  }
+  return [...machines.values()].sort((a, b) => a.id - b.id || a.addr.localeCompare(b.addr));
+}
+
+function UpDown({ found, at }: { found: BrokerSessions; at: number | null }): JSX.Element {
+  const gaps = useMemo(() => unseen(found), [found]);
+  const lanes: Lane[] = byAddress(found).map((member) => {
+    const sorted = member.sessions;
+    const spans = sorted.flatMap((one, index) => {
+      const end = one.to_ms ?? found.to_ms;
+      const next = sorted[index + 1];
+      const up = { from: one.from_ms, to: end, tone: "ok" as const, says: `up as ${role(one.id)}` };
+      if (next !== undefined && next.from_ms <= end) return [up];
+      if (one.to_ms === null || one.ended === "role_switch" || one.ended === "nameserver_cold_start") return [up];
+      const why = REASON[one.ended ?? ""] ?? one.ended ?? "";
+      return [up, { from: end, to: next?.from_ms ?? found.to_ms, tone: one.planned === true ? "none" as const : "bad" as const, says: `down: ${why}` }];
+    });
+    return { key: member.addr, label: `${role(member.id)} ${member.addr}`, spans };
+  });
+  if (lanes.length === 0) return <Empty title="It was not seen in this time." />;
+  const days = found.members.flatMap((member) => member.days.map((day) => ({ ...day, member })));
+  return (
+    <div class="stack">
+      <Lanes label={`When each member of ${found.broker} was up`} lanes={lanes} from={found.from_ms} to={found.to_ms} unseen={gaps} at={at}
+        onPick={(ms) => setQuery({ at: String(ms) })} />
+      <p class="small muted row legend"><span class="key ok" />up <span class="key bad low" />down <span class="key none" />down, planned <span class="key hatch" />not observed
+        {at === null ? null : <span class="at-note">marked: <Time ms={at} /> · <a href={`/events?at=${at}`}>events then</a> · <a href={`/brokers?at=${at}`}>all brokers then</a> · <button type="button" class="textual" onClick={() => setQuery({ at: null })}>unmark</button></span>}</p>
+      <Trust certainty={{ ...found.certainty, known: true, observed: true }} />
+      {days.length === 0 ? null : <DaysTable found={found} />}
+    </div>
+  );
+}
+
+/** Availability by day (UTC): a bar, the number, and how many outages. */
+function DaysTable({ found }: { found: BrokerSessions }): JSX.Element {
+  const machines = byAddress(found);
+  const days = [...new Set(machines.flatMap((one) => one.days.map((day) => day.day)))].sort().reverse();
+  return (
+    <Scroll label="Availability by day"><table class="plain days">
+      <caption class="hidden">Availability by day, in UTC</caption>
+      <thead><tr><th>Day (UTC)</th>{machines.map((one) => <th key={one.addr}>{role(one.id)} <span class="mono">{one.addr}</span></th>)}</tr></thead>
+      <tbody>{days.map((day) => (
+        <tr key={day}><td class="nowrap">{day}</td>{machines.map((one) => {
+          const cell = one.days.find((each) => each.day === day);
+          if (cell === undefined || cell.observed_ms === 0) return <td key={one.addr} class="muted">not observed</td>;
+          const share = cell.up_ms / cell.observed_ms;
+          return (
+            <td key={one.addr}><span class="row day-cell">
+              <Sign tone={share >= 0.9995 ? "ok" : share >= 0.99 ? "warn" : "bad"} /><span class="num">{percent(share)}</span>
+              <svg width="72" height="6" viewBox="0 0 72 6" aria-hidden="true"><rect class="fill-bad" width="72" height="6" rx="2" /><rect class="fill-ok" width={72 * share} height="6" rx="2" /></svg>
+              <span class="muted small">{cell.outages === 0 ? "" : plural(cell.outages, "outage")}</span></span></td>
+          );
+        })}</tr>
+      ))}</tbody>
+    </table></Scroll>
+  );
+}
+
+function SessionsPanel({ found }: { found: BrokerSessions | null }): JSX.Element {
+  const [all, setAll] = useState(false);
+  const rows = (found?.members ?? []).flatMap((member) => member.sessions.map((one) => ({ ...one, member }))).sort((a, b) => b.from_ms - a.from_ms);
+  const shown = all ? rows : rows.slice(0, 8);
+  return (
+    <Panel title="Sessions" flush aside={found === null ? "" : plural(rows.length, "session")}>
+      {found === null ? <div class="in"><Waiting /></div> : rows.length === 0 ? <Empty title="None in this time." /> : (
+        <Scroll label="Sessions"><table class="plain">
+          <thead><tr><th>Member</th><th>From</th><th>To</th><th class="num">Lasted</th><th>Why it ended</th></tr></thead>
+          <tbody>{shown.map((one) => (
+            <tr key={`${one.member.addr}${one.member.broker_id}${one.from_ms}`}>
+              <td class="nowrap">{role(one.member.broker_id)} <span class="mono muted">{one.member.addr}</span></td>
+              <td class="nowrap">{one.began === "before" ? <span class="muted">before </span> : null}<Mark ms={one.from_ms} /></td>
+              <td class="nowrap">{one.to_ms === null ? <Badge tone="ok">still up</Badge> : <Mark ms={one.to_ms} />}</td>
+              <td class="num">{duration((one.to_ms ?? now()) - one.from_ms)}</td>
+              <td class="nowrap">{one.ended === null ? <span class="muted">–</span> : <><span title={`${REASON[one.ended] ?? ""}${one.peer === null ? "" : ` (from ${one.peer})`}`}>{one.ended.replaceAll("_", " ")}</span>
+                <span class="muted small"> {one.planned === true ? "planned" : one.planned === false ? "unplanned" : ""}{one.who === null ? "" : ` by ${one.who}`}</span></>}</td>
+            </tr>
+          ))}</tbody>
+        </table></Scroll>
+      )}
+      {rows.length > shown.length ? <div class="in"><button type="button" class="button" onClick={() => setAll(true)}>Show all {count(rows.length)}</button></div> : null}
+    </Panel>
+  );
+}
+
+/** A time that marks itself in the lanes above. */
+function Mark({ ms }: { ms: number }): JSX.Element {
+  return <button type="button" class="textual plain" onClick={() => { setQuery({ at: String(ms) }); scrollTo({ top: 0 }); }}><Time ms={ms} /></button>;
+}
+
+function BeatsPanel({ name, members }: { name: string; members: BrokerRow[] }): JSX.Element {
+  const beats = useAsk(`beats ${name}`, (signal) => get<BrokerBeats>(`/v1/brokers/${enc(name)}/beats`, {}, signal), { everyMs: 30 * SECOND });
+  const to = now();
+  const from = Math.floor(Math.max(beats.value?.since_ms ?? to - HOUR, to - 3 * HOUR) / MINUTE) * MINUTE;
+  return (
+    <Panel title="Heartbeat gaps" aside={beats.value === null ? "" : <>since <Time ms={from} /></>}>
+      {beats.problem !== null ? <Problem problem={beats.problem} /> : beats.value === null ? <Waiting />
+        : beats.value.members.length === 0 ? <Empty title="No heartbeat was counted since this server started." />
+        : <div class="stack">{beats.value.members.map((one) => {
+            const timeout = members.find((row) => row.addr === one.addr)?.timeout_ms || 120_000; // one that is down has none
+            return (
+              <div key={one.addr} class="stack tight">
+                <div class="row small"><span class="mono grow clip">{one.addr}</span>
+                  <span class="muted num">{plural(one.beats, "beat")} · half within {one.gap_p50_ms === null ? "–" : duration(one.gap_p50_ms)} · 99 % within {one.gap_p99_ms === null ? "–" : duration(one.gap_p99_ms)} · worst {duration(one.gap_max_ms)}</span></div>
+                <Gaps minutes={one.minutes.filter((each) => each.minute_ms >= from)} timeout={timeout} from={Math.min(from, to - 5 * MINUTE)} to={to} />
+              </div>
+            );
+          })}</div>}
+    </Panel>
+  );
+}
+
+function LossPanel({ name, topics }: { name: string; topics: number }): JSX.Element {
+  const loss = useAsk(`loss ${name} ${topics}`, (signal) => get<BrokerLoss>(`/v1/brokers/${enc(name)}/loss`, { limit: 40 }, signal), { keep: true });
+  if (loss.problem !== null) return <Panel title="If it were lost">{loss.problem.status === 404 ? <Empty title="It is not registered: nothing more can be lost." /> : <Problem problem={loss.problem} />}</Panel>;
+  if (loss.value === null) return <Panel title="If it were lost"><Waiting /></Panel>;
+  const { only_here, writes_only_here, write_queues, read_queues, has_other_members } = loss.value;
+  return (
+    <Panel title="If it were lost">
+      <div class="stack">
+        <p>{only_here.total === 0 && writes_only_here.total === 0
+          ? <><Icon name="check" /> Every topic here also lives on another broker.</>
+          : <>Clients would lose <strong>{plural(write_queues, "write queue")}</strong> and {plural(read_queues, "read queue")} of {plural(loss.value.topics, "topic")}.</>}
+          {has_other_members ? " If only the master goes, a slave goes on serving reads." : ""}</p>
+        <LossNames tone="bad" title="no route at all" found={only_here} />
+        <LossNames tone="warn" title="no broker that takes writes" found={writes_only_here} />
+      </div>
+    </Panel>
+  );
+}
+
+function LossNames({ tone, title, found }: { tone: "bad" | "warn"; title: string; found: { total: number; names: string[] } }): JSX.Element | null {
+  if (found.total === 0) return null;
+  return (
+    <div class="stack tight">
+      <h3 class="row"><Badge tone={tone}>{plural(found.total, "topic")}</Badge> with {title}</h3>
+      <div class="names">{found.names.slice(0, 24).map((one) => <a key={one} class="clip" href={topicHref(one)}>{one}</a>)}{found.total > Math.min(24, found.names.length) ? <span class="muted">{count(found.total - Math.min(24, found.names.length))} more</span> : null}</div>
+    </div>
+  );
+}
+
+function TopicsPanel({ name }: { name: string }): JSX.Element {
+  const [q, setQ] = useState("");
+  const [limit, setLimit] = useState(50);
+  const found = useAsk(`topics ${name} ${q} ${limit}`, (signal) => get<TopicsPage>("/v1/topics", { broker: name, q, limit }, signal), { keep: true });
+  const topics = found.value?.topics ?? [];
+  return (
+    <Panel title="Topics it serves" flush aside={<input type="search" placeholder="Filter" aria-label="Filter its topics" value={q} onInput={(event) => setQ(event.currentTarget.value.trim())} />}>
+      {found.value === null ? <div class="in"><Waiting /></div> : topics.length === 0 ? <Empty title="None." /> : (
+        <ul class="list tall">{topics.map((one) => (
+          <li key={one.name}><a class="grow clip" href={topicHref(one.name)}>{one.name}</a><span class="muted small nowrap num">{one.brokers === 1 ? <Badge tone="warn">only here</Badge> : plural(one.brokers, "broker")}</span></li>
+        ))}</ul>
+      )}
+      {found.value?.next ? <div class="in"><button type="button" class="button" onClick={() => setLimit(Math.min(1000, limit * 4))}>Show more</button></div> : null}
+    </Panel>
+  );
+}
+

@@ -1,0 +1,127 @@
+/** This NameServer beside others: what differs, and since when. */
+
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { get, Refusal, send, type Compared, type Disagreement, type PeerStatus } from "../api.ts";
+import { useAsk } from "../ask.ts";
+import { useLive } from "../live.ts";
+import { duration, SECOND } from "../time.ts";
+import { brokerHref, setQuery, topicHref } from "../url.ts";
+import { Badge, count, Empty, Note, Panel, plural, Problem, Time, Waiting, Scroll } from "../ui/bits.tsx";
+import { Icon, type Tone } from "../ui/icons.tsx";
+
+const TONES: Record<PeerStatus["state"], Tone> = { agrees: "ok", differs: "warn", diverged: "bad", unreachable: "bad", unknown: "none" };
+const WORDS: Record<PeerStatus["state"], string> = {
+  agrees: "agrees", differs: "differs a moment", diverged: "diverged", unreachable: "out of reach", unknown: "not asked yet",
+};
+
+export function ComparePage({ query }: { query: URLSearchParams }): JSX.Element {
+  const { hello } = useLive("link");
+  return (
+    <>
+      <div class="head"><h1>Compare</h1><span class="sub">this NameServer{hello === null ? "" : `, ${hello.listen},`} beside others</span></div>
+      <Peers />
+      <Other address={query.get("with") ?? ""} />
+    </>
+  );
+}
+
+function Peers(): JSX.Element {
+  const peers = useAsk("peers", (signal) => get<{ peers: PeerStatus[] }>("/v1/peers", {}, signal), { everyMs: 5 * SECOND });
+  const [open, setOpen] = useState<string | null>(null);
+  if (peers.problem?.status === 503) {
+    return (
+      <Panel title="Peers">
+        <Empty title="No peers are named here.">
+          Name them and they are compared all the time, and a divergence becomes an event:
+          <code class="command top-gap">routebook serve -D routebook.peers=HOST:PORT,HOST:PORT</code>
+        </Empty>
+      </Panel>
+    );
+  }
+  if (peers.problem !== null) return <Problem problem={peers.problem} again={peers.again} />;
+  if (peers.value === null) return <Waiting />;
+  return (
+    <Panel title="Peers" flush aside="compared all the time">
+      <Scroll label="Peers"><table class="plain">
+        <thead><tr><th>NameServer</th><th>State</th><th>Since</th><th class="num">Differences</th><th class="num">Lasting</th><th>Last answer</th></tr></thead>
+        <tbody>{peers.value.peers.map((one) => (
+          <tr key={one.peer} data-key={one.peer}>
+            <td class="mono">{one.differences.length > 0
+              ? <button type="button" class="textual mono" aria-expanded={open === one.peer} onClick={() => setOpen(open === one.peer ? null : one.peer)}>{one.peer}</button> : one.peer}</td>
+            <td><Badge tone={TONES[one.state]}>{WORDS[one.state]}</Badge>{one.problem === null ? null : <div class="small muted break">{one.problem}</div>}</td>
+            <td class="nowrap"><Time ms={one.since_ms} how="moment" />{one.since_ms === null ? null : <span class="muted small"> (<Time ms={one.since_ms} how="ago" />)</span>}</td>
+            <td class="num">{count(one.total)}</td><td class="num">{count(one.lasting)}</td>
+            <td class="nowrap"><Time ms={one.checked_ms} how={one.checked_ms === null ? "moment" : "ago"} /></td>
+          </tr>
+        ))}</tbody>
+      </table></Scroll>
+      {peers.value.peers.filter((one) => one.peer === open || (open === null && one.state === "diverged")).map((one) => (
+        <div key={one.peer}><h3 class="in">What {one.peer} has otherwise</h3><Differences found={one.differences} total={one.total} /></div>
+      ))}
+    </Panel>
+  );
+}
+
+interface Allowed {
+  allowed: "peers" | "any";
+  peers: string[];
+  why: string;
+}
+
+function Other({ address }: { address: string }): JSX.Element {
+  const allowed = useAsk("allowed", (signal) => get<Allowed>("/v1/compare", {}, signal));
+  const [typed, setTyped] = useState(address);
+  const [found, setFound] = useState<Compared | null>(null);
+  const [problem, setProblem] = useState<Refusal | null>(null);
+  const [busy, setBusy] = useState(false);
+  const compare = (to: string): void => {
+    if (to === "" || busy) return;
+    setBusy(true);
+    setProblem(null);
+    send<Compared>("POST", "/v1/compare", { address: to }).then(
+      (answer) => { setFound(answer); setBusy(false); },
+      (failed: unknown) => { setFound(null); setProblem(failed instanceof Refusal ? failed : new Refusal(0, null, String(failed), null)); setBusy(false); });
+  };
+  useEffect(() => { setTyped(address); compare(address); }, [address]);
+  return (
+    <Panel title="Any NameServer" aside="Java's too">
+      <div class="stack">
+        <form class="row" onSubmit={(event) => { event.preventDefault(); const to = typed.trim(); if (to === address) compare(to); else setQuery({ with: to }, "push"); }}>
+          <input type="text" class="grow-input mono" placeholder="HOST:PORT" aria-label="Address of a NameServer" value={typed} spellcheck={false} list="peers" onInput={(event) => setTyped(event.currentTarget.value)} />
+          <datalist id="peers">{(allowed.value?.peers ?? []).map((one) => <option key={one} value={one} />)}</datalist>
+          <button type="submit" class="button primary" disabled={busy || typed.trim() === ""}><Icon name="compare" />{busy ? "Comparing…" : "Compare"}</button>
+        </form>
+        {allowed.value?.allowed === "peers" ? <p class="small muted">{allowed.value.why}</p> : null}
+        {problem !== null ? <Problem problem={problem} /> : null}
+        {busy && found === null ? <Waiting /> : null}
+        {found === null ? null : <>
+          <Note tone={found.agree ? "ok" : "warn"}>
+            <strong>{found.agree ? "Both have the same routes." : `${plural(found.total, "difference")}.`}</strong>{" "}
+            Compared {plural(found.compared.brokers, "broker")} and {plural(found.compared.topics, "topic")} at <Time ms={found.at_ms} /> in {duration(found.took_ms)}.
+            {found.complete ? "" : " Not every topic was looked at: there are too many."}
+          </Note>
+          {found.agree ? null : <Differences found={found.differences} total={found.total} />}
+        </>}
+      </div>
+    </Panel>
+  );
+}
+
+function Differences({ found, total }: { found: Disagreement[]; total: number }): JSX.Element {
+  const sides = [...new Set(found.flatMap((one) => Object.keys(one.values)))];
+  return (
+    <Scroll label="Differences"><table class="plain">
+      <thead><tr><th>What</th><th>Of</th>{sides.map((one) => <th key={one}>{one}</th>)}<th>Likely</th></tr></thead>
+      <tbody>{found.map((one, index) => (
+        <tr key={index}>
+          <td><span class="tag">{one.kind}</span></td>
+          <td class="break">{["topic", "queues", "permission", "order"].includes(one.kind) ? <a href={topicHref(one.subject)}>{one.subject}</a> : <a href={brokerHref(one.subject)}>{one.subject}</a>}
+            {(one.topics ?? []).length > 0 ? <div class="small muted">{plural((one.topics ?? []).length, "topic")}: {(one.topics ?? []).slice(0, 4).join(", ")}{(one.topics ?? []).length > 4 ? "…" : ""}</div> : null}</td>
+          {sides.map((side) => { const value = one.values[side]; return <td key={side} class="break mono">{value === null || value === undefined ? <Badge tone="none">lacks it</Badge> : value}</td>; })}
+          <td class="small">{(one.stale ?? []).length > 0 ? `stale: ${(one.stale ?? []).join(", ")}` : ""}{one.because === undefined ? "" : ` ${one.because}`}</td>
+        </tr>
+      ))}</tbody>
+    </table>{total > found.length ? <p class="in muted small">and {count(total - found.length)} more</p> : null}</Scroll>
+  );
+}

@@ -1,0 +1,300 @@
+/** What the lake has found over weeks: availability, outages, flaps, divergence, timeouts, placement, demand, audit. */
+
+import type { ComponentChildren, JSX } from "preact";
+import { get, type Refusal } from "../api.ts";
+import { useAsk } from "../ask.ts";
+import type { Audit, Availability, Common, Convergence, Demand, Divergence, Flaps, Heartbeats, Outages, Placement, Tradeoff } from "../lake.ts";
+import { duration, SECOND } from "../time.ts";
+import { brokerHref, setQuery, topicHref } from "../url.ts";
+import { Badge, Choice, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, sentence, Stat, Time, Waiting, Scroll } from "../ui/bits.tsx";
+import { Bars, Curve } from "../ui/charts.tsx";
+import { Sign, type Tone } from "../ui/icons.tsx";
+import { REASON } from "../words.ts";
+
+const REPORTS: { key: string; title: string; about: string; show: (report: never) => JSX.Element }[] = [
+  { key: "availability", title: "Availability", about: "Share of the observed time in which each broker was there, day by day; worst first. Time in which no NameServer looked does not count.", show: (one: Availability) => <AvailabilityView report={one} /> },
+  { key: "outages", title: "Outages", about: "Each outage, and what it took from clients while it lasted.", show: (one: Outages) => <OutagesView report={one} /> },
+  { key: "flaps", title: "Flaps", about: "Brokers that came and went again and again; where many did at once, the NameServer or its network is the cause.", show: (one: Flaps) => <FlapsView report={one} /> },
+  { key: "divergence", title: "Divergence", about: "When two NameServers told clients different things, and for how long.", show: (one: Divergence) => <DivergenceView report={one} /> },
+  { key: "tradeoff", title: "Timeout advice", about: "How long to wait before a silent broker is called gone: a shorter timeout finds a loss sooner, and suspects more brokers that are fine.", show: (one: Tradeoff) => <TradeoffView report={one} /> },
+  { key: "placement", title: "Placement", about: "Topics that hang on one broker, have no master, or lie unevenly; riskiest first.", show: (one: Placement) => <PlacementView report={one} /> },
+  { key: "demand", title: "Demand", about: "Which topics clients ask for, how often, and how often in vain.", show: (one: Demand) => <DemandView report={one} /> },
+  { key: "heartbeats", title: "Heartbeats", about: "How regularly brokers beat; the longest 99 % gap first.", show: (one: Heartbeats) => <HeartbeatsView report={one} /> },
+  { key: "convergence", title: "Convergence", about: "How long a change takes until all NameServers know it.", show: (one: Convergence) => <ConvergenceView report={one} /> },
+  { key: "audit", title: "Audit", about: "Who changed what, and who was refused.", show: (one: Audit) => <AuditView report={one} /> },
+];
+
+export function ReportsPage({ query }: { query: URLSearchParams }): JSX.Element {
+  const chosen = REPORTS.find((one) => one.key === query.get("report")) ?? REPORTS[0];
+  const days = ["7", "30", "90"].includes(query.get("days") ?? "") ? query.get("days") ?? "30" : "30";
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+  const key = chosen?.key ?? "availability";
+  const found = useAsk(`${key} ${days}`, (signal) => get<Common>(`/v1/reports/${key}`, { days, zone }, signal));
+  const noLake = found.problem?.code === "no-lake" || found.problem?.code === "lake-extra-missing" || found.problem?.code === "no-lake-reader";
+  return (
+    <>
+      <div class="head"><h1>Reports</h1>{found.value === null ? null : <span class="sub">from the lake, built <Time ms={Date.parse(found.value.build.at)} how="ago" /></span>}
+        <div class="actions"><Choice label="Days" value={days} options={[{ value: "7", label: "7 days" }, { value: "30", label: "30 days" }, { value: "90", label: "90 days" }]} onPick={(value) => setQuery({ days: value === "30" ? null : value }, "push")} /><CopyLink /></div>
+      </div>
+      <nav class="tabs" aria-label="Reports"><ul>{REPORTS.map((one) => (
+        <li key={one.key}><a href={href(one.key, days)} {...(one.key === key ? { "aria-current": "page" as const } : {})}>{one.title}</a></li>
+      ))}</ul></nav>
+      {noLake && found.problem !== null ? <NoLake problem={found.problem} />
+        : found.problem !== null ? <Problem problem={found.problem} again={found.again} />
+        : found.value === null ? <><p class="muted">Opening the lake…</p><Waiting lines={8} /></>
+        : <><p class="muted">{chosen?.about}</p>{chosen?.show(found.value as never)}</>}
+    </>
+  );
+}
+
+function href(report: string, days: string): string {
+  const query = new URLSearchParams();
+  if (report !== "availability") query.set("report", report);
+  if (days !== "30") query.set("days", days);
+  const text = query.toString();
+  return text === "" ? "/reports" : `/reports?${text}`;
+}
+
+function NoLake({ problem }: { problem: Refusal }): JSX.Element {
+  const missing = problem.code !== "no-lake";
+  const command = problem.command ?? (missing ? 'pip install "routebook[lake]"' : "routebook lake build");
+  return (
+    <Panel title={missing ? "The lake's reader is not installed" : "There is no lake yet"}>
+      <div class="stack">
+        <p>{missing ? "Reports are read from the lake, and that needs a few more packages:" : "Reports come from the lake: tables that are made from this NameServer's journal, and from others'. One command makes it:"}</p>
+        <code class="command" data-testid="lake-command">{command}</code>
+        {problem.hint === null || problem.hint.includes(command) ? null : <p class="muted">{sentence(problem.hint)}</p>}
+      </div>
+    </Panel>
+  );
+}
+
+const at = (iso: string | null): number | null => (iso === null ? null : Date.parse(iso));
+const seconds = (value: number | null): string => (value === null ? "–" : duration(value * SECOND));
+
+function PlainTable({ head, children, title, aside }: { head: (string | [string])[]; children: ComponentChildren; title: string; aside?: ComponentChildren }): JSX.Element {
+  return (
+    <Panel title={title} flush aside={aside}><Scroll label={title}><table class="plain">
+      <thead><tr>{head.map((one) => (typeof one === "string" ? <th key={one}>{one}</th> : <th key={one[0]} class="num">{one[0]}</th>))}</tr></thead>
+      <tbody>{children}</tbody>
+    </table></Scroll></Panel>
+  );
+}
+
+function More({ truncated }: { truncated: boolean }): JSX.Element | null {
+  return truncated ? <Note tone="info">There are more than are shown: <code>routebook lake query</code> has all of them.</Note> : null;
+}
+
+const shareTone = (share: number | null): Tone => (share === null ? "none" : share >= 0.9995 ? "ok" : share >= 0.99 ? "warn" : "bad");
+
+function AvailabilityView({ report }: { report: Availability }): JSX.Element {
+  if (report.brokers.length === 0) return <Empty title="No broker was observed in this time." />;
+  return (
+    <>
+      <div class="stats fit">{report.clusters.map((one) => (
+        <Stat key={one.cluster} label={one.cluster} tone={shareTone(one.availability)} value={one.availability === null ? "–" : percent(one.availability)} note={`${plural(one.brokers, "broker")}, ${plural(one.outages, "outage")}`} />
+      ))}</div>
+      <Panel title="Calendar" flush aside={<span class="row legend"><Square a={1} /> all day <Square a={0.998} /> under 99.95 % <Square a={0.9} /> under 99 % <Square a={null} /> not observed</span>}>
+        <Scroll label="Availability calendar"><table class="plain calendar">
+          <thead><tr><th>Broker</th><th class="num">Available</th><th class="num">Outages</th><th class="num">Repaired in</th><th>{report.days[0]} to {report.days.at(-1)}</th></tr></thead>
+          <tbody>{report.brokers.map((one) => (
+            <tr key={`${one.broker} ${one.addr}`}>
+              <td class="nowrap"><a href={brokerHref(one.broker)}>{one.broker}</a> <span class="mono muted small">{one.addr}</span></td>
+              <td class="num"><span class="row nowrap end"><Sign tone={shareTone(one.availability)} />{one.availability === null ? "–" : percent(one.availability)}</span></td>
+              <td class="num">{one.outages}{one.plannedOutages > 0 ? <span class="muted small"> + {one.plannedOutages} planned</span> : null}</td>
+              <td class="num">{seconds(one.mttrS)}</td>
+              <td><span class="cells">{one.cells.map((cell, index) => <Square key={report.days[index]} a={cell === null ? null : cell.a} title={`${report.days[index] ?? ""}: ${cell === null || cell.a === null ? "not observed" : `${percent(cell.a)}, ${plural(cell.outages, "outage")}`}`} />)}</span></td>
+            </tr>
+          ))}</tbody>
+        </table></Scroll>
+      </Panel>
+    </>
+  );
+}
+
+/** A day: full is well, notched is not, a cross is bad, hollow is unknown. */
+function Square({ a, title }: { a: number | null; title?: string }): JSX.Element {
+  const tone = shareTone(a);
+  return (
+    <svg class="cell" width="13" height="13" viewBox="0 0 13 13" {...(title === undefined ? { "aria-hidden": "true" as const } : { role: "img", "aria-label": title })}>
+      {title === undefined ? null : <title>{title}</title>}
+      {tone === "none" ? <rect class="cell-none" x="1" y="1" width="11" height="11" rx="2" />
+        : <rect class={`fill-${tone}`} x="0.5" y="0.5" width="12" height="12" rx="2" />}
+      {tone === "warn" ? <path class="cell-mark" d="M3 10 10 3" /> : tone === "bad" ? <path class="cell-mark" d="M3.5 3.5l6 6m0-6-6 6" /> : null}
+    </svg>
+  );
+}
+
+function OutagesView({ report }: { report: Outages }): JSX.Element {
+  if (report.outages.length === 0) return <Empty title="No outage in this time." />;
+  return (
+    <>
+      <PlainTable title="Outages, newest first" aside={plural(report.outages.length, "outage")} head={["Broker", "From", ["Lasted"], "Why", ["Topics"], "Left without a broker", ["Write queues"], ["Look-ups"]]}>
+        {report.outages.map((one) => (
+          <tr key={`${one.broker}${one.addr}${one.fromAt}`}>
+            <td class="nowrap"><a href={brokerHref(one.broker, { at: String(at(one.fromAt)) })}>{one.broker}</a><div class="mono muted small">{one.addr}</div></td>
+            <td class="nowrap"><a class="plain-link" href={`/events?at=${String(at(one.fromAt))}`}><Time ms={at(one.fromAt)} /></a></td>
+            <td class="num">{one.toAt === null ? <Badge tone="bad">still down</Badge> : seconds(one.durationS)}</td>
+            <td><span title={REASON[one.reason ?? ""] ?? ""}>{one.reason ?? "–"}</span>{one.planned === true ? <span class="muted small"> planned</span> : null}{one.seenBy.length > 1 ? <div class="muted small">seen by {one.seenBy.length}</div> : null}</td>
+            <td class="num">{count(one.topics)}</td>
+            <td class="break">{one.orphaned === 0 ? <span class="muted">none</span> : <><Badge tone="bad">{plural(one.orphaned, "topic")}</Badge> <span class="small">{one.topicsWithoutBroker.slice(0, 3).join(", ")}{one.orphaned > 3 ? "…" : ""}</span></>}</td>
+            <td class="num">{count(one.writeQueuesLost)}</td><td class="num">{count(one.lookupsDuring)}</td>
+          </tr>
+        ))}
+      </PlainTable>
+      <More truncated={report.truncated} />
+    </>
+  );
+}
+
+function FlapsView({ report }: { report: Flaps }): JSX.Element {
+  if (report.flaps.length === 0) return <Empty title="Nothing flapped in this time." />;
+  return (
+    <>
+      <PlainTable title="Flaps" head={["Broker", "From", "To", ["Transitions"], ["Flapping at once"], "Likely cause", "Seen by"]}>
+        {report.flaps.map((one) => (
+          <tr key={`${one.ns}${one.broker}${one.addr}${one.windowStart}`}><td class="nowrap"><a href={brokerHref(one.broker, { at: String(at(one.windowStart)) })}>{one.broker}</a> <span class="mono muted small">{one.addr}</span></td>
+            <td class="nowrap"><Time ms={at(one.windowStart)} /></td><td class="nowrap"><Time ms={at(one.windowEnd)} /></td><td class="num">{one.transitions}</td><td class="num">{one.brokersFlapping}</td>
+            <td>{one.scope === "broker" ? <Badge tone="warn">this broker</Badge> : <Badge tone="bad">the NameServer or its network</Badge>}</td><td class="small muted">{one.ns}</td></tr>
+        ))}
+      </PlainTable>
+      <More truncated={report.truncated} />
+    </>
+  );
+}
+
+function DivergenceView({ report }: { report: Divergence }): JSX.Element {
+  if (report.intervals.length === 0) return <Empty title="The NameServers agreed all the time, or there is only one." />;
+  return (
+    <>
+      <PlainTable title="Pairs" head={["NameServers", ["Intervals"], ["Together"], ["Longest"], ["Still open"]]}>
+        {report.pairs.map((one) => <tr key={one.nsA + one.nsB}><td>{one.nsA} and {one.nsB}</td><td class="num">{count(one.intervals)}</td><td class="num">{seconds(one.totalS)}</td><td class="num">{seconds(one.longestS)}</td><td class="num">{one.open}</td></tr>)}
+      </PlainTable>
+      <PlainTable title="Intervals" head={["Of", "What differed", "NameServers", "From", ["Lasted"]]}>
+        {report.intervals.map((one, index) => (
+          <tr key={index}><td class="break">{one.topic !== null ? <a href={topicHref(one.topic, { at: String(at(one.fromAt)) })}>{one.topic}</a> : one.broker !== null ? <a href={brokerHref(one.broker)}>{one.broker}</a> : "–"}{one.topic !== null && one.broker !== null ? <span class="muted small"> on {one.broker}</span> : null}</td>
+            <td class="break">{one.difference === "missing_a" ? `${one.nsA} lacked it` : one.difference === "missing_b" ? `${one.nsB} lacked it` : (one.difference ?? "–").replaceAll("_", " ")}{one.topics === null ? "" : `, ${plural(one.topics, "topic")}`}{one.atA === null && one.atB === null ? null : <div class="small muted mono">{one.atA ?? "nothing"} / {one.atB ?? "nothing"}</div>}</td><td class="small">{one.nsA} / {one.nsB}</td><td class="nowrap"><Time ms={at(one.fromAt)} /></td><td class="num">{one.toAt === null ? <Badge tone="bad">still so</Badge> : seconds(one.durationS)}</td></tr>
+        ))}
+      </PlainTable>
+      <More truncated={report.truncated} />
+    </>
+  );
+}
+
+const DETECTOR: Record<string, string> = { timeout: "fixed timeout", phi: "phi accrual, as the timeout it comes to" };
+const advised = (curve: Tradeoff["curves"][number]): boolean => curve.points.some((one) => one.recommended);
+
+function TradeoffView({ report }: { report: Tradeoff }): JSX.Element {
+  if (report.curves.length === 0) return <Empty title="Not enough heartbeats were counted for advice." />;
+  return (
+    <>
+      {[...report.curves].sort((a, b) => Number(advised(b)) - Number(advised(a))).map((curve) => {
+        const advice = curve.points.find((one) => one.recommended);
+        const title = [curve.ns, curve.cluster, DETECTOR[curve.detector ?? ""] ?? curve.detector].filter((one) => one !== null && one !== "").join(" · ");
+        const because = report.advice.find((one) => one.ns === curve.ns && one.cluster === curve.cluster && one.detector === curve.detector)?.reason ?? null;
+        return (
+          <Panel key={title} title={title}>
+            <div class="stack">
+              {advice === undefined ? null : <Note tone="ok"><strong>Advice: {duration(advice.timeoutMs)}.</strong> A loss is found after {seconds(advice.meanDetectionS)} on average, and a broker that is fine is suspected {rare(advice.falsePerBrokerDay)}.{because === null ? "" : ` ${sentence(because)}`}</Note>}
+              <Curve label={`Timeout advice of ${title}`} points={curve.points.map((one) => ({ x: one.timeoutMs, y: one.falsePerBrokerDay, z: one.meanDetectionS, chosen: one.recommended }))}
+                xs={(value) => duration(value)} ys={(value) => (value === 0 ? "0" : value < 0.01 ? value.toExponential(0) : value < 1 ? value.toFixed(2) : count(Math.round(value)))} zs={(value) => seconds(value)}
+                xName="timeout" yName="false suspicions per broker and day" zName="time to find a loss" />
+            </div>
+          </Panel>
+        );
+      })}
+    </>
+  );
+}
+
+function rare(perDay: number): string {
+  if (perDay <= 0) return "never, by what was seen";
+  return perDay >= 1 ? `${perDay.toFixed(1)} times a day` : `once in ${duration(86_400 * SECOND / perDay)}`;
+}
+
+function PlacementView({ report }: { report: Placement }): JSX.Element {
+  const { totals } = report;
+  return (
+    <>
+      <div class="stats">
+        <Stat label="Topics" value={count(totals.topics)} note={report.day ?? ""} />
+        <Stat label="On one broker only" tone={totals.singleBroker > 0 ? "warn" : "ok"} value={count(totals.singleBroker)} />
+        <Stat label="Without a master" tone={totals.noMaster > 0 ? "bad" : "ok"} value={count(totals.noMaster)} />
+        <Stat label="Uneven" tone={totals.skewed > 0 ? "warn" : "ok"} value={count(totals.skewed)} />
+      </div>
+      {report.skewHistogram.length === 0 ? null : <Panel title="Skew: the fullest broker's queues over the mean"><Bars label="Topics by skew" bars={report.skewHistogram.map((one) => ({ key: String(one.from), label: `${one.from}${one.to === null ? "+" : ""}`, value: one.topics, says: `skew ${one.from.toFixed(2)} ${one.to === null ? "and more" : `to ${one.to.toFixed(2)}`}: ${plural(one.topics, "topic")}` }))} /></Panel>}
+      <PlainTable title="Riskiest topics" head={["Topic", "Cluster", "Risk", ["Brokers"], ["Write queues"], ["Skew"]]}>
+        {report.topics.map((one) => (
+          <tr key={one.ns + (one.cluster ?? "") + one.topic}><td class="break"><a href={topicHref(one.topic)}>{one.topic}</a></td><td>{one.cluster ?? "–"}</td>
+            <td class="nowrap">{one.noMaster ? <Badge tone="bad">no master</Badge> : null} {one.singleBroker ? <Badge tone="warn">one broker</Badge> : null}</td>
+            <td class="num">{one.brokers}</td><td class="num">{count(one.writeQueues)}</td><td class="num">{one.skew === null ? "–" : one.skew.toFixed(2)}</td></tr>
+        ))}
+      </PlainTable>
+      <More truncated={report.truncated} />
+    </>
+  );
+}
+
+function DemandView({ report }: { report: Demand }): JSX.Element {
+  if (report.hours.length === 0) return <Empty title="Nobody asked for a route in this time." />;
+  return (
+    <>
+      <Panel title="Look-ups per hour" aside={<span class="row legend"><span class="key info" />look-ups <span class="key bad" />in vain</span>}>
+        <Bars label="Look-ups per hour" bars={report.hours.map((one) => {
+          const ms = Date.parse(one.hour);
+          const when = new Date(ms);
+          return { key: one.hour, label: `${when.getMonth() + 1}/${when.getDate()} ${when.getHours()}h`, value: one.lookups, part: one.misses, says: `${when.toLocaleString()}: ${count(one.lookups)} look-ups, ${count(one.misses)} in vain` };
+        })} />
+      </Panel>
+      <div class="cols">
+        <div class="c7"><PlainTable title="Topics" head={["Topic", ["Look-ups"], ["In vain"], ["Clients"]]}>
+          {report.topics.map((one) => <tr key={one.topic}><td class="break"><a href={topicHref(one.topic)}>{one.topic}</a></td><td class="num">{count(one.lookups)}</td><td class="num">{one.misses > 0 ? <Badge tone="warn">{count(one.misses)}</Badge> : "0"}</td><td class="num">{count(one.clients)}</td></tr>)}
+        </PlainTable></div>
+        <div class="c5"><PlainTable title="Clients" head={["Speaks", ["Clients"], ["Look-ups"]]}>
+          {report.languages.map((one) => <tr key={one.language + String(one.version)}><td>{one.language.toLowerCase()} {one.version}</td><td class="num">{count(one.clients)}</td><td class="num">{count(one.lookups)}</td></tr>)}
+        </PlainTable></div>
+      </div>
+    </>
+  );
+}
+
+function HeartbeatsView({ report }: { report: Heartbeats }): JSX.Element {
+  if (report.brokers.length === 0) return <Empty title="No heartbeat was counted in this time." />;
+  return (
+    <>
+      <PlainTable title="Gaps between heartbeats" head={["Broker", ["Beats"], ["Half within"], ["99 % within"], ["Worst"]]}>
+        {report.brokers.map((one) => <tr key={one.broker + one.addr}><td class="nowrap"><a href={brokerHref(one.broker)}>{one.broker}</a> <span class="mono muted small">{one.addr}</span></td><td class="num">{count(one.beats)}</td><td class="num">{duration(one.gapP50Ms)}</td><td class="num">{duration(one.gapP99Ms)}</td><td class="num">{duration(one.gapMaxMs)}</td></tr>)}
+      </PlainTable>
+      <More truncated={report.truncated} />
+    </>
+  );
+}
+
+function ConvergenceView({ report }: { report: Convergence }): JSX.Element {
+  const ms = (value: number | null): string => (value === null ? "–" : duration(value));
+  return (
+    <>
+      <div class="stats"><Stat label="Changes" value={count(report.changes)} /><Stat label="Half known everywhere within" value={ms(report.p50Ms)} /><Stat label="99 % within" value={ms(report.p99Ms)} /><Stat label="Slowest" value={ms(report.maxMs)} /></div>
+      {report.slowest.length === 0 ? <Empty title="No change was seen by more than one NameServer." /> : (
+        <PlainTable title="Slowest" head={["Of", "First known", "Last known", ["NameServers"], ["Spread"]]}>
+          {report.slowest.map((one) => <tr key={one.changeId}><td class="break">{one.topic !== null ? <a href={topicHref(one.topic)}>{one.topic}</a> : one.broker ?? "–"}{one.topic !== null && one.broker !== null ? <span class="muted small"> on {one.broker}</span> : null}</td><td class="nowrap"><Time ms={at(one.firstAt)} /></td><td class="nowrap"><Time ms={at(one.lastAt)} /></td><td class="num">{one.nameservers}</td><td class="num">{ms(one.spreadMs)}</td></tr>)}
+        </PlainTable>
+      )}
+    </>
+  );
+}
+
+function AuditView({ report }: { report: Audit }): JSX.Element {
+  if (report.requests.length === 0) return <Empty title="Nobody changed anything in this time." />;
+  return (
+    <>
+      <PlainTable title="Admin requests, newest first" head={["When", "Who", "Action", "Target", "Before", "After", "Allowed"]}>
+        {report.requests.map((one, index) => (
+          <tr key={index}><td class="nowrap"><Time ms={at(one.at)} /></td><td class="break">{one.who ?? <span class="muted">not known</span>}<div class="mono muted small">{one.peer ?? ""}</div></td><td>{one.action.replaceAll("_", " ")}</td>
+            <td class="break">{one.target ?? "–"}</td><td class="break mono small">{one.before ?? "–"}</td><td class="break mono small">{one.after ?? "–"}</td><td>{one.allowed ? <Badge tone="ok">yes</Badge> : <Badge tone="bad">refused</Badge>}</td></tr>
+        ))}
+      </PlainTable>
+      <More truncated={report.truncated} />
+    </>
+  );
+}

@@ -1,0 +1,181 @@
+/** Small parts that every page is made of. */
+
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { BrokerState, Certainty, Refusal } from "../api.ts";
+import { now, useNow } from "../live.ts";
+import { ago, clock, duration, moment, shortAge, utc } from "../time.ts";
+import { Icon, Sign, type IconName, type Tone } from "./icons.tsx";
+
+export const TONE: Record<BrokerState, Tone> = { up: "ok", recovered: "info", suspected: "warn", down: "bad" };
+
+export function Badge({ tone, children, title }: { tone: Tone; children: ComponentChildren; title?: string }): JSX.Element {
+  return <span class={`badge ${tone}`} title={title}><Sign tone={tone} />{children}</span>;
+}
+
+export function StateBadge({ state }: { state: BrokerState }): JSX.Element {
+  return <span class={`badge ${TONE[state]}`} data-state={state}><Sign tone={TONE[state]} />{state}</span>;
+}
+
+/** A time in the viewer's zone; UTC on hover. */
+export function Time({ ms, how = "moment" }: { ms: number | null; how?: "moment" | "clock" | "millis" | "ago" }): JSX.Element {
+  if (ms === null || !Number.isFinite(ms)) return <span class="muted">–</span>;
+  if (how === "ago") return <Ago ms={ms} />;
+  const text = how === "clock" ? clock(ms) : how === "millis" ? clock(ms, true) : moment(ms, now());
+  return <time dateTime={new Date(ms).toISOString()} title={utc(ms)}>{text}</time>;
+}
+
+function Ago({ ms }: { ms: number }): JSX.Element {
+  const at = useNow();
+  return <time dateTime={new Date(ms).toISOString()} title={`${utc(ms)} · ${moment(ms, at)} here`}>{ago(ms, at)}</time>;
+}
+
+/** Time since the last heartbeat, as a number and as a share of what the broker is allowed. */
+export function Beat({ seen, timeout, state }: { seen: number; timeout: number; state: BrokerState }): JSX.Element {
+  const silent = Math.max(0, useNow() - seen);
+  if (state === "down") return <span class="muted">–</span>;
+  const share = Math.min(1, silent / Math.max(1, timeout));
+  const tone = state === "suspected" || share > 0.5 ? "warn" : "ok";
+  return (
+    <span class="beat" title={`last heartbeat ${utc(seen)}; gone after ${duration(timeout)}`}>
+      <span class="num">{shortAge(silent)}</span>
+      <svg width="44" height="4" viewBox="0 0 44 4" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="fill-none" width="44" height="4" rx="2" />
+        <rect class={`fill-${tone}`} width={Math.max(1.5, 44 * share)} height="4" rx="2" />
+      </svg>
+    </span>
+  );
+}
+
+export function Panel({ title, aside, children, flush = false, class: more = "", id }: {
+  title: ComponentChildren; aside?: ComponentChildren; children: ComponentChildren; flush?: boolean; class?: string; id?: string;
+}): JSX.Element {
+  return (
+    <section class={`panel ${more}`} {...(id === undefined ? {} : { "aria-labelledby": id })}>
+      <header><h2 id={id}>{title}</h2>{aside === undefined ? null : <div class="aside">{aside}</div>}</header>
+      {flush ? children : <div class="in">{children}</div>}
+    </section>
+  );
+}
+
+export function Stat({ label, value, note, tone, href }: {
+  label: string; value: ComponentChildren; note?: ComponentChildren; tone?: Tone; href?: string;
+}): JSX.Element {
+  const inside = <>
+    <span class="stat-label">{tone === undefined ? null : <Sign tone={tone} />}{label}</span>
+    <span class="stat-value num">{value}</span>
+    {note === undefined ? null : <span class="stat-note">{note}</span>}
+  </>;
+  return href === undefined ? <div class="stat">{inside}</div> : <a class="stat" href={href}>{inside}</a>;
+}
+
+export function Note({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {
+  const icon: IconName = tone === "ok" ? "check" : tone === "info" || tone === "none" ? "info" : "alert";
+  return <div class={`note ${tone}`} role={tone === "bad" ? "alert" : "note"}><Icon name={icon} /><div class="grow">{children}</div></div>;
+}
+
+export function Problem({ problem, again }: { problem: Refusal; again?: () => void }): JSX.Element {
+  return (
+    <Note tone="bad">
+      <strong>{sentence(problem.message)}</strong>
+      {problem.hint === null ? null : <div>{sentence(problem.hint)}</div>}
+      {again === undefined ? null : <button type="button" class="button top-gap" onClick={again}>Try again</button>}
+    </Note>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }): JSX.Element {
+  return <div class="empty"><p>{title}</p>{children === undefined ? null : <div class="muted">{children}</div>}</div>;
+}
+
+/** Grey lines where an answer will stand. */
+export function Waiting({ lines = 3 }: { lines?: number }): JSX.Element {
+  return <div class="waiting" role="status" aria-label="loading">{Array.from({ length: lines }, (_, at) => <span key={at} />)}</div>;
+}
+
+/** How far an answer about the past can be trusted; nothing if all is well. */
+export function Trust({ certainty }: { certainty: Certainty | null | undefined }): JSX.Element | null {
+  if (certainty === null || certainty === undefined) return null;
+  if (!certainty.known) return <Note tone="warn">This is before the first record that the journal keeps: nothing is known about it.</Note>;
+  if (!certainty.observed) return <Note tone="warn">This NameServer was not running then: shown is what it knew last.</Note>;
+  if (certainty.events_may_be_missing) return <Note tone="warn">The journal has a hole before this moment: changes in it are not in the answer.</Note>;
+  return null;
+}
+
+export function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(first) ? first : `${first}.`;
+}
+
+export function count(value: number): string {
+  return value.toLocaleString("en-US").replaceAll(",", "\u202f");
+}
+
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+export function rate(value: number): string {
+  return value >= 100 ? count(Math.round(value)) : value >= 10 || value === 0 ? value.toFixed(0) : value.toFixed(1);
+}
+
+/** A percentage that does not say 100 where something is missing. */
+export function percent(share: number): string {
+  if (share >= 1) return "100 %";
+  const text = (Math.floor(share * 1e5) / 1e3).toFixed(share >= 0.999 ? 3 : share >= 0.99 ? 2 : 1);
+  return `${text} %`;
+}
+
+/** The width of an element, kept up to date. */
+export function useWidth(): [{ current: HTMLDivElement | null }, number] {
+  const ref = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (element === null) return;
+    setWidth(element.clientWidth);
+    const watch = new ResizeObserver(() => setWidth(element.clientWidth));
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, []);
+  return [ref, width];
+}
+
+const narrow = matchMedia("(max-width: 760px)");
+
+export function useNarrow(): boolean {
+  const [is, setIs] = useState(narrow.matches);
+  useEffect(() => {
+    const told = (): void => setIs(narrow.matches);
+    narrow.addEventListener("change", told);
+    return () => narrow.removeEventListener("change", told);
+  }, []);
+  return is;
+}
+
+/** What may be wider than the screen: it scrolls by itself, by keys too. */
+export function Scroll({ label, class: more = "", children }: { label: string; class?: string; children: ComponentChildren }): JSX.Element {
+  return <div class={`grid-scroll ${more}`} tabIndex={0} role="region" aria-label={label}>{children}</div>;
+}
+
+/** A choice of few, as buttons in a row. */
+export function Choice<T extends string>({ label, value, options, onPick }: {
+  label: string; value: T; options: readonly { value: T; label: ComponentChildren }[]; onPick: (value: T) => void;
+}): JSX.Element {
+  return (
+    <div class="choice" role="group" aria-label={label}>
+      {options.map((one) => (
+        <button type="button" key={one.value} aria-pressed={one.value === value} onClick={() => onPick(one.value)}>{one.label}</button>
+      ))}
+    </div>
+  );
+}
+
+export function CopyLink(): JSX.Element | null {
+  const [done, setDone] = useState(false);
+  if (!isSecureContext) return null; // no clipboard there; the address bar has the same
+  const copy = (): void => {
+    navigator.clipboard.writeText(location.href).then(() => { setDone(true); setTimeout(() => setDone(false), 1500); }, () => undefined);
+  };
+  return <button type="button" class="button quiet" onClick={copy}><Icon name={done ? "check" : "link"} />{done ? "Copied" : "Copy link"}</button>;
+}

@@ -1,0 +1,128 @@
+/** A table that draws only the rows in view: the page scrolls, rows have one height. */
+
+import { Component, type ComponentChildren, type JSX } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useNarrow } from "./bits.tsx";
+import { Icon } from "./icons.tsx";
+
+export interface Column<T> {
+  key: string;
+  title: string;
+  width: string; // a grid track
+  cell: (row: T) => ComponentChildren;
+  sorts?: boolean;
+  right?: boolean;
+  /** At phone width a row has two lines: main and side on the first, all `more` on the second. */
+  phone: "main" | "side" | "more" | "no";
+}
+
+export interface Sorting {
+  by: string;
+  down: boolean;
+}
+
+interface RowProps<T> {
+  row: T;
+  index: number;
+  narrow: boolean;
+  columns: readonly Column<T>[];
+  id: string;
+  tone: string;
+}
+
+/** Drawn again only when its row is another object: what ticks inside a row ticks by itself. */
+class Row<T> extends Component<RowProps<T>> {
+  override shouldComponentUpdate(next: RowProps<T>): boolean {
+    const was = this.props;
+    return next.row !== was.row || next.index !== was.index || next.narrow !== was.narrow || next.columns !== was.columns;
+  }
+
+  override render({ row, index, narrow, columns, id, tone }: RowProps<T>): JSX.Element {
+    if (narrow) {
+      const of = (where: string): Column<T>[] => columns.filter((one) => one.phone === where);
+      return (
+        <div role="row" class={`tr narrow ${tone}`} aria-rowindex={index + 2} data-key={id}>
+          {of("main").map((one) => <div role="cell" class="main clip" key={one.key}>{one.cell(row)}</div>)}
+          {of("side").map((one) => <div role="cell" class="side-cell" key={one.key}>{one.cell(row)}</div>)}
+          <div class="second clip" role="presentation">
+            {of("more").map((one) => <span role="cell" key={one.key}>{one.cell(row)}</span>)}
+          </div>
+        </div>
+      );
+    }
+    return (
+      <div role="row" class={`tr ${tone}`} aria-rowindex={index + 2} data-key={id}>
+        {columns.map((one) => <div role="cell" key={one.key} class={one.right ? "right clip" : "clip"}>{one.cell(row)}</div>)}
+      </div>
+    );
+  }
+}
+
+export function Table<T>({ label, columns, rows, id, sorting, onSort, tone, empty, onEnd }: {
+  label: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  id: (row: T) => string;
+  sorting?: Sorting;
+  onSort?: (sorting: Sorting) => void;
+  tone?: (row: T) => string;
+  empty: ComponentChildren;
+  onEnd?: () => void; // the last rows came into view
+}): JSX.Element {
+  const narrow = useNarrow();
+  const height = narrow ? 56 : 34;
+  const body = useRef<HTMLDivElement>(null);
+  const [[from, to], setRange] = useState<[number, number]>([0, Math.ceil(innerHeight / height) + 10]);
+  const end = useRef(onEnd);
+  end.current = onEnd;
+
+  useLayoutEffect(() => {
+    let asked = 0;
+    const look = (): void => {
+      asked = 0;
+      const top = body.current?.getBoundingClientRect().top ?? 0;
+      const first = Math.max(0, Math.floor(-top / height) - 8);
+      const last = Math.min(rows.length, Math.ceil((innerHeight - top) / height) + 8);
+      setRange((old) => (old[0] === first && old[1] === last ? old : [first, last]));
+      if (last >= rows.length - 4 && rows.length > 0) end.current?.();
+    };
+    const later = (): void => { if (asked === 0) asked = requestAnimationFrame(look); };
+    look();
+    addEventListener("scroll", later, { passive: true });
+    addEventListener("resize", later);
+    return () => { cancelAnimationFrame(asked); removeEventListener("scroll", later); removeEventListener("resize", later); };
+  }, [rows.length, height]);
+
+  const tracks = columns.map((one) => one.width).join(" ");
+  const shown = rows.slice(from, to);
+  return (
+    <div class={`table ${narrow ? "is-narrow" : ""}`} role="table" aria-label={label} aria-rowcount={rows.length + 1}>
+      <div role="rowgroup" class="thead" style={{ "--tracks": tracks }}>
+        <div role="row" class="tr" aria-rowindex={1}>
+          {columns.map((one) => {
+            const active = sorting?.by === one.key;
+            return (
+              <div role="columnheader" key={one.key} class={one.right ? "right" : ""}
+                {...(active ? { "aria-sort": sorting.down ? "descending" as const : "ascending" as const } : {})}>
+                {one.sorts && onSort !== undefined
+                  ? <button type="button" onClick={() => onSort({ by: one.key, down: active ? !sorting.down : false })}>
+                      {one.title}{active ? <Icon name={sorting.down ? "down" : "up"} size={12} /> : null}
+                    </button>
+                  : one.title}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      {rows.length === 0
+        ? <div class="tempty">{empty}</div>
+        : <div role="rowgroup" class="tbody" ref={body} style={{ height: `${rows.length * height}px`, "--tracks": tracks }}>
+            <div role="presentation" class="window" style={{ transform: `translateY(${from * height}px)` }}>
+              {shown.map((row, at) => (
+                <Row key={id(row)} row={row} id={id(row)} index={from + at} narrow={narrow} columns={columns} tone={tone?.(row) ?? ""} />
+              ))}
+            </div>
+          </div>}
+    </div>
+  );
+}

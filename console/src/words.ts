@@ -1,0 +1,151 @@
+/** Events and reasons in plain words. Pure: strings in, strings out; names stay text. */
+
+import type { LiveEvent } from "./api.ts";
+import type { Tone } from "./ui/icons.tsx";
+import { duration } from "./time.ts";
+
+export const REASON: Record<string, string> = {
+  unregistered: "it said goodbye",
+  deregistered: "somebody else took it out",
+  closed: "its connection closed",
+  idle: "its connection was idle for too long",
+  expired: "no heartbeat within its timeout",
+  replaced: "another address took its place",
+  role_switch: "its role changed",
+  nameserver_cold_start: "this NameServer started cold",
+  nameserver_stopped: "this NameServer stopped",
+};
+
+export const KINDS = [
+  "broker_up", "broker_down", "broker_changed", "broker_returned", "topics_changed", "mappings_changed", "permission_wiped",
+  "permission_restored", "topic_deleted", "kv_changed", "setting_changed", "request_denied", "peer_diverged", "peer_agreed",
+  "preservation_entered", "preservation_left", "server_started", "server_stopped", "journal_hole", "heartbeat_minute", "lookup_minute",
+] as const;
+
+/** All but those of every minute: what comes live by default. */
+export const QUIET_KINDS: readonly string[] = KINDS.filter((kind) => !kind.endsWith("_minute"));
+
+export const KIND: Record<string, string> = {
+  broker_up: "broker up", broker_down: "broker down", broker_changed: "broker changed", broker_returned: "broker returned",
+  topics_changed: "topics changed", mappings_changed: "mappings changed", permission_wiped: "write permission wiped",
+  permission_restored: "write permission restored", topic_deleted: "topic deleted", kv_changed: "KV changed",
+  setting_changed: "setting changed", request_denied: "request denied", peer_diverged: "peer diverged", peer_agreed: "peer agrees again",
+  preservation_entered: "protection on", preservation_left: "protection off", server_started: "server started",
+  server_stopped: "server stopped", journal_hole: "journal hole", heartbeat_minute: "heartbeats", lookup_minute: "look-ups",
+};
+
+/** Kinds by what somebody looks for. */
+export const GROUPS: { key: string; label: string; kinds: string[] }[] = [
+  { key: "brokers", label: "Brokers", kinds: ["broker_up", "broker_down", "broker_changed", "broker_returned", "preservation_entered", "preservation_left"] },
+  { key: "topics", label: "Topics", kinds: ["topics_changed", "mappings_changed", "topic_deleted"] },
+  { key: "admin", label: "Admin", kinds: ["permission_wiped", "permission_restored", "topic_deleted", "kv_changed", "setting_changed", "request_denied"] },
+  { key: "server", label: "Server", kinds: ["server_started", "server_stopped", "journal_hole", "peer_diverged", "peer_agreed"] },
+];
+
+const PLANNED = new Set(["unregistered", "deregistered", "replaced"]);
+
+export function kindWord(kind: string): string {
+  return KIND[kind] ?? kind.replaceAll("_", " ");
+}
+
+export function tone(event: Pick<LiveEvent, "kind"> & { reason?: string }): Tone {
+  switch (event.kind) {
+    case "broker_down": return PLANNED.has(event.reason ?? "") ? "none" : "bad";
+    case "broker_up": case "peer_agreed": case "preservation_left": case "permission_restored": return "ok";
+    case "broker_returned": case "server_started": return "info";
+    case "preservation_entered": case "peer_diverged": case "request_denied": case "permission_wiped": case "topic_deleted": return "warn";
+    case "journal_hole": return "bad";
+    default: return "none";
+  }
+}
+
+function some(names: string[] | undefined, total: number): string {
+  const shown = (names ?? []).slice(0, 3);
+  if (shown.length === 0) return "";
+  const rest = total - shown.length;
+  return `: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+}
+
+/** What happened, without its subject's link: `broker-003 · id 0 left: its connection closed`. */
+export function said(event: LiveEvent): string {
+  const field = (key: string): string => String(event.fields[key] ?? "");
+  const number = (key: string): number => Number(event.fields[key] ?? 0);
+  switch (event.kind) {
+    case "broker_up": return `came up as ${role(event.broker_id)} at ${event.addr ?? "?"}`;
+    case "broker_down": return `left (${role(event.broker_id)} at ${event.addr ?? "?"}): ${REASON[event.reason ?? ""] ?? event.reason ?? "?"}`;
+    case "broker_changed": {
+      const before = number("before_id");
+      return before !== event.broker_id ? `went from ${role(before)} to ${role(event.broker_id)}` : `announced a change of its own (${role(event.broker_id)})`;
+    }
+    case "broker_returned": return `registered again (${role(event.broker_id)} at ${event.addr ?? "?"})`;
+    case "topics_changed": {
+      const parts = Object.entries(event.counts ?? {}).filter(([, value]) => value > 0);
+      const total = parts.reduce((sum, [, value]) => sum + value, 0);
+      const what = parts.map(([word, value], index) => (index > 0 ? `${value} ${word}` : value === 1 ? `topic ${word}` : `${value} topics ${word}`)).join(", ");
+      return `${what === "" ? "topics changed" : what}${some(event.topics, total)}${event.cause === undefined || event.cause === "registration" ? "" : ` (${event.cause.replaceAll("_", " ")})`}`;
+    }
+    case "mappings_changed": return `static topics announced otherwise${some(event.topics, (event.topics ?? []).length)}`;
+    case "permission_wiped": return `no longer takes writes (${number("topics")} topics)`;
+    case "permission_restored": return `takes writes again (${number("topics")} topics)`;
+    case "topic_deleted": return "was deleted";
+    case "kv_changed": return `${field("namespace")} / ${field("key")} ${event.fields["deleted"] === true ? "deleted" : `= ${field("after")}`}`;
+    case "setting_changed": return `${field("key")}: ${field("before")} → ${field("after")}`;
+    case "request_denied": return `request ${event.code ?? "?"} refused: ${field("why")}`;
+    case "peer_diverged": return `${event.peer ?? "a peer"} has other routes: ${number("differences")} differences`;
+    case "peer_agreed": return `${event.peer ?? "a peer"} has the same routes again after ${duration(number("diverged_ms"))}`;
+    case "preservation_entered": return `${number("silent")} of ${number("known")} brokers fell silent at once: their routes are kept`;
+    case "preservation_left": return `routes are no longer kept (${field("reason").replaceAll("_", " ")}) after ${duration(number("lasted_ms"))}`;
+    case "server_started": return `this NameServer started, version ${field("version")}${number("recovered") > 0 ? `, ${number("recovered")} brokers known from before` : ""}`;
+    case "server_stopped": return `this NameServer stopped: ${field("reason")}`;
+    case "journal_hole": return `${number("count")} records are missing: ${field("why")}`;
+    case "heartbeat_minute": return `${number("count")} heartbeats, greatest gap ${duration(number("max_gap_ms"))}`;
+    case "lookup_minute": return `asked for ${number("count")} times${number("misses") > 0 ? `, ${number("misses")} in vain` : ""} by ${field("client") || "others"}`;
+    default: return Object.entries(event.fields).slice(0, 4).map(([key, value]) => `${key} ${String(value)}`).join(", ");
+  }
+}
+
+/** `rw read 8 write 8 at 0: 10.0.0.1:10911, 1: 10.0.0.2:10911`, as history tells a broker's part of a route. */
+function parsePart(text: string | undefined): Map<string, string> | null {
+  const found = /^([r-])([w-]) read (\d+) write (\d+)(?: flag (\d+))? at (.*)$/.exec(text ?? "");
+  if (found === null) return null;
+  const [, r, w, read, write, flag, addrs] = found;
+  const parts = new Map<string, string>([
+    ["", permission((r === "r" ? 4 : 0) | (w === "w" ? 2 : 0))], ["read queues", read ?? ""], ["write queues", write ?? ""],
+  ]);
+  if (flag !== undefined) parts.set("flag", flag);
+  for (const one of (addrs ?? "").split(", ")) {
+    const [id, addr] = one.split(": ");
+    if (addr !== undefined) parts.set(role(Number(id)), addr);
+  }
+  return parts;
+}
+
+/** What a step of a route's history says, without repeating what stayed the same. */
+export function stepSaid(before: string | undefined, after: string | undefined): string {
+  const was = parsePart(before);
+  const is = parsePart(after);
+  const whole = (parts: Map<string, string>): string => [...parts].map(([key, value]) => (key === "" ? value : `${key} ${value}`)).join(", ");
+  if (was !== null && is !== null) {
+    const keys = [...new Set([...was.keys(), ...is.keys()])].filter((key) => was.get(key) !== is.get(key));
+    return keys.map((key) => {
+      const [old, fresh] = [was.get(key), is.get(key)];
+      if (old === undefined) return `${key} came: ${fresh ?? ""}`;
+      if (fresh === undefined) return `${key} gone: ${old}`;
+      return `${key === "" ? "" : `${key} `}${old} → ${fresh}`;
+    }).join(", ");
+  }
+  if (is !== null && before === undefined) return whole(is);
+  if (was !== null && after === undefined) return `had ${whole(was)}`;
+  return [before, after].filter((one) => one !== undefined).join(" → ");
+}
+
+export function role(id: number | undefined): string {
+  return id === 0 ? "master" : `slave ${id ?? "?"}`;
+}
+
+/** RocketMQ's permission bits as people say them. */
+export function permission(perm: number): string {
+  const read = (perm & 4) !== 0;
+  const write = (perm & 2) !== 0;
+  return read && write ? "read + write" : read ? "read only" : write ? "write only" : "closed";
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ago, DAY, duration, fromUrl, HOUR, marks, MINUTE, SECOND, shortAge, utc } from "../src/time.ts";
+
+test("a duration has two units at most and leaves out what is zero", () => {
+  assert.equal(duration(0), "0 s");
+  assert.equal(duration(740), "740 ms");
+  assert.equal(duration(4 * SECOND), "4 s");
+  assert.equal(duration(3 * MINUTE + 20 * SECOND), "3 min 20 s");
+  assert.equal(duration(2 * HOUR), "2 h");
+  assert.equal(duration(3 * DAY + 4 * HOUR + 5 * MINUTE), "3 d 4 h");
+  assert.equal(duration(59_700), "1 min");
+  assert.equal(duration(-5 * SECOND), "−5 s");
+  assert.equal(duration(Number.NaN), "–");
+});
+
+test("an age in a column is short", () => {
+  assert.deepEqual([-1, 99 * SECOND, 100 * SECOND, 100 * MINUTE, 48 * HOUR].map(shortAge), ["0s", "99s", "1m", "1h", "2d"]);
+});
+
+test("what is about now is now", () => {
+  assert.equal(ago(1000, 2000), "now");
+  assert.equal(ago(1000, 61_000), "1 min ago");
+  assert.equal(ago(61_000, 1000), "in 1 min");
+});
+
+test("a time in an address is ms or ISO 8601, anything else is none", () => {
+  assert.equal(fromUrl("1794795018682"), 1794795018682);
+  assert.equal(fromUrl("2026-11-16T02:10:18.682Z"), 1794795018682);
+  assert.equal(fromUrl("yesterday"), null);
+  assert.equal(fromUrl(""), null);
+  assert.equal(fromUrl(null), null);
+});
+
+test("utc says so", () => {
+  assert.equal(utc(1794795018682), "2026-11-16 02:10:18.682 UTC");
+});
+
+test("an axis has few marks, on round times, within its ends", () => {
+  const from = Date.UTC(2026, 10, 16, 2, 7, 11);
+  for (const span of [90 * SECOND, 50 * MINUTE, DAY, 40 * DAY]) {
+    const found = marks(from, from + span, 8);
+    assert.ok(found.length > 0 && found.length <= 9, `${span}: ${found.length}`);
+    assert.ok(found.every((one) => one.at >= from && one.at <= from + span));
+  }
+});

@@ -1,0 +1,152 @@
+"""What happened lately, in bounded memory: who left, who came when, heartbeats and look-ups by the minute."""
+
+from array import array
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from routebook.events import BrokerChanged, BrokerDown, BrokerUp, DownReason, HeartbeatMinute, LookupMinute
+from routebook.history.sessions import Session
+from routebook.journal.record import Record
+from routebook.model import BrokerKey
+from routebook.rollup import merged
+
+LOST_MS: Final = 24 * 3_600_000  # so long a broker that left is shown as down
+BEAT_MINUTES: Final = 180
+LOOKUP_MINUTES: Final = 15
+_MOST_LOOKUPS: Final = 15_000  # rows
+_MOST_LOST: Final = 5_000
+_MINUTE_MS: Final = 60_000
+_MOST_COUNT: Final = 65_535
+_MOST_GAP_MS: Final = 2**32 - 1
+
+
+class Lost(NamedTuple):
+    """A member that left and has not come back."""
+
+    name: str
+    broker_id: int
+    addr: str
+    cluster: str
+    at_ms: int
+    reason: str
+
+
+class Beats:
+    """One address: a slot for each of the last minutes, by the minute's number."""
+
+    __slots__ = ("broker", "counts", "gaps_ms", "last", "max_gaps_ms")
+
+    def __init__(self, broker: str) -> None:
+        self.broker = broker
+        self.last = 0  # number of the newest minute
+        self.counts = array("H", bytes(2 * BEAT_MINUTES))
+        self.max_gaps_ms = array("I", bytes(4 * BEAT_MINUTES))
+        self.gaps_ms: dict[int, int] = {}
+
+    def add(self, event: HeartbeatMinute) -> None:
+        number = event.minute_ms // _MINUTE_MS
+        if number < self.last:
+            return  # the clock went back
+        for passed in range(max(self.last + 1, number - BEAT_MINUTES + 1), number + 1):
+            self.counts[passed % BEAT_MINUTES] = self.max_gaps_ms[passed % BEAT_MINUTES] = 0
+        self.broker, self.last = event.broker, number
+        slot = number % BEAT_MINUTES
+        self.counts[slot] = min(self.counts[slot] + event.count, _MOST_COUNT)
+        self.max_gaps_ms[slot] = min(max(self.max_gaps_ms[slot], event.max_gap_ms), _MOST_GAP_MS)
+        self.gaps_ms = merged(self.gaps_ms, event.gaps_ms)
+
+    def minutes(self) -> list[tuple[int, int, int]]:
+        """Begin, beats and greatest gap of each minute with a beat, oldest first."""
+        slots = ((number, number % BEAT_MINUTES) for number in range(self.last - BEAT_MINUTES + 1, self.last + 1))
+        return [
+            (number * _MINUTE_MS, self.counts[slot], self.max_gaps_ms[slot])
+            for number, slot in slots
+            if self.counts[slot]
+        ]
+
+
+class Recent:
+    """Fed with records in their order."""
+
+    def __init__(self, *, since_ms: int) -> None:
+        self.since_ms = since_ms
+        self.lost: dict[tuple[str, str], Lost] = {}  # by broker name and address
+        self.came_ms: dict[tuple[str, str], int] = {}
+        self.beats: dict[BrokerKey, Beats] = {}
+        self.lookups: deque[LookupMinute] = deque(maxlen=_MOST_LOOKUPS)
+        self.primed = False
+
+    def add(self, records: Iterable[Record]) -> None:
+        for record in records:
+            match record.event:
+                case BrokerUp() as event:
+                    self._came(event, record.at)
+                    self.came_ms[event.broker, event.addr] = record.at
+                case BrokerChanged() as event:
+                    self.lost.pop((event.broker, event.addr), None)
+                case BrokerDown() as event:
+                    self._left(event, record.at)
+                case HeartbeatMinute() as event:
+                    self._beat(event)
+                case LookupMinute() as event:
+                    self.lookups.append(event)
+                case _:
+                    pass
+
+    def prime(self, groups: Mapping[str, list[Session]]) -> None:
+        """What history knows from before this start; what was seen since counts more."""
+        self.primed = True
+        for name, sessions in groups.items():
+            last = {(session.broker_id, session.addr): session for session in sessions}
+            taken = {session.addr for session in last.values() if session.to_ms is None}
+            newest_of_id: dict[int, int] = {}
+            for session in last.values():
+                newest_of_id[session.broker_id] = max(newest_of_id.get(session.broker_id, 0), session.from_ms)
+            for session in last.values():
+                place = (name, session.addr)
+                if session.to_ms is None:
+                    self.came_ms.setdefault(place, session.from_ms)
+                elif (
+                    place not in self.lost
+                    and place not in self.came_ms
+                    and session.addr not in taken
+                    and session.from_ms >= newest_of_id[session.broker_id]
+                    and session.ended in set(DownReason) - {DownReason.REPLACED}
+                ):
+                    self.lost[place] = Lost(
+                        name, session.broker_id, session.addr, session.cluster, session.to_ms, session.ended
+                    )
+
+    def forget(self, now_ms: int) -> None:
+        """Let go of what is too old."""
+        for place in [place for place, lost in self.lost.items() if now_ms - lost.at_ms > LOST_MS]:
+            del self.lost[place]
+        while self.lookups and self.lookups[0].minute_ms < now_ms - (LOOKUP_MINUTES + 1) * _MINUTE_MS:
+            self.lookups.popleft()
+        oldest = now_ms // _MINUTE_MS - BEAT_MINUTES
+        for key in [key for key, beats in self.beats.items() if beats.last < oldest]:
+            del self.beats[key]
+
+    def _came(self, event: BrokerUp, _at_ms: int) -> None:
+        self.lost.pop((event.broker, event.addr), None)
+        # a new address under its id: the old one is not expected back
+        for place, lost in list(self.lost.items()):
+            if lost.name == event.broker and lost.broker_id == event.broker_id:
+                del self.lost[place]
+
+    def _left(self, event: BrokerDown, at_ms: int) -> None:
+        place = (event.broker, event.addr)
+        self.came_ms.pop(place, None)
+        if event.reason is DownReason.REPLACED:
+            return
+        self.lost[place] = Lost(event.broker, event.broker_id, event.addr, event.cluster, at_ms, event.reason.value)
+        if len(self.lost) > _MOST_LOST:
+            del self.lost[next(iter(self.lost))]
+
+    def _beat(self, event: HeartbeatMinute) -> None:
+        key = BrokerKey(event.cluster, event.addr)
+        beats = self.beats.get(key)
+        if beats is None:
+            beats = self.beats[key] = Beats(event.broker)
+        beats.add(event)

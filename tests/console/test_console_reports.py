@@ -1,0 +1,36 @@
+"""Reports over HTTP: read by a process of its own, from a lake in the server's home."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.process import serving
+
+pytest.importorskip("pyiceberg", reason="needs the lake extra: pip install 'routebook[lake]'")
+
+from tests.support.sample_lake import sample_lake
+
+
+def test_every_report_of_a_lake(tmp_path: Path) -> None:
+    with serving(tmp_path, http="127.0.0.1:0") as ns:
+        url = ns.wait_until_http()
+        missing = httpx.get(f"{url}/v1/reports", timeout=60)
+        assert (missing.status_code, missing.json()["code"]) == (404, "no-lake")
+        assert missing.json()["command"] == f"routebook lake build --journal {tmp_path}/journal --lake {tmp_path}/lake"
+        sample_lake(tmp_path / "lake")
+        before = ns.resident_bytes()
+        listed = httpx.get(f"{url}/v1/reports", timeout=60).json()
+        assert listed["build"]["id"]
+        assert listed["built_at_ms"] > 0
+        for report in listed["reports"]:
+            answer = httpx.get(
+                f"{url}/v1/reports/{report['name']}", params={"days": 3660, "zone": "Europe/Berlin"}, timeout=60
+            )
+            assert answer.status_code == 200, answer.text
+            assert answer.json()["report"] == report["name"]
+            assert answer.json()["build"]["id"] == listed["build"]["id"]
+        assert ns.resident_bytes() - before < 20 << 20, "the lake is read in another process"
+        nowhere = httpx.get(f"{url}/v1/reports/availability", params={"zone": "Nowhere/Atall"}, timeout=60)
+        assert nowhere.status_code == 400
+        assert httpx.get(f"{url}/v1/reports/nothing", timeout=60).status_code == 404

@@ -1,0 +1,62 @@
+"""The browser that the console is looked at with: Debian's Chromium, driven by Playwright."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+CHROMIUM: Final = Path("/usr/bin/chromium")
+AXE: Final = Path(__file__).parents[2] / "console" / "node_modules" / "axe-core" / "axe.min.js"
+_FLAGS: Final = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+_HOW: Final = "apt-get install -y chromium"
+
+
+def needed(path: Path, how: str) -> None:
+    """Skip where it is missing; under CI that is a failure."""
+    if path.exists():
+        return
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"needs {path} (CI=true: a missing tool is a failure). Get it: {how}", pytrace=False)
+    pytest.skip(f"needs {path}: {how}")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    needed(CHROMIUM, _HOW)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(_FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Watched:
+    """A page, and what its console and its network complained about."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.wrong: list[str] = []
+        page.on("console", lambda message: self._note(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self._note(str(error)))
+        page.on("request", lambda request: self._outside(request.url))
+        page.set_default_timeout(15_000)
+
+    def _note(self, text: str) -> None:
+        self.wrong.append(text)
+
+    def _outside(self, url: str) -> None:
+        if not url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")):
+            self.wrong.append(f"asked for {url}")
+
+
+def open_page(context: BrowserContext) -> Watched:
+    """A new tab that is watched."""
+    return Watched(context.new_page())

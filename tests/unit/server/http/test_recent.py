@@ -1,0 +1,102 @@
+"""What is remembered of the last hours: who left, who came, beats, look-ups; within bounds."""
+
+from routebook.events import BrokerChanged, BrokerDown, BrokerUp, DownReason, Event, HeartbeatMinute, LookupMinute
+from routebook.history.sessions import Session
+from routebook.journal.record import Record
+from routebook.model import BrokerKey
+from routebook.server.http.live.recent import BEAT_MINUTES, LOST_MS, Recent
+
+MINUTE = 60_000
+
+
+def fed(*events: Event, at: int = 1000) -> Recent:
+    recent = Recent(since_ms=0)
+    recent.add(Record(1, "n", "b", number, at + number, event) for number, event in enumerate(events, 1))
+    return recent
+
+
+def up(addr: str, broker_id: int = 0) -> BrokerUp:
+    return BrokerUp(cluster="c", broker="a", broker_id=broker_id, addr=addr, timeout_ms=1, acting_master=False)
+
+
+def down(addr: str, broker_id: int = 0, reason: DownReason = DownReason.CLOSED) -> BrokerDown:
+    return BrokerDown(cluster="c", broker="a", broker_id=broker_id, addr=addr, reason=reason)
+
+
+def lost(recent: Recent) -> list[str]:
+    return [one.addr for one in recent.lost.values()]
+
+
+def test_who_left_is_lost_until_it_comes_back() -> None:
+    assert lost(fed(up("x"), down("x"))) == ["x"]
+    assert lost(fed(up("x"), down("x"), up("x"))) == []
+    assert fed(up("x")).came_ms == {("a", "x"): 1001}
+
+
+def test_one_that_was_replaced_is_not_missed() -> None:
+    assert lost(fed(up("x"), down("x", reason=DownReason.REPLACED), up("y"))) == []
+    assert lost(fed(up("x"), down("x"), up("y"))) == [], "a new address under its id"
+
+
+def test_after_a_role_switch_the_old_master_is_still_missed() -> None:
+    switched = BrokerChanged(
+        cluster="c", broker="a", broker_id=0, before_id=1, addr="y", timeout_ms=1, acting_master=False
+    )
+    assert lost(fed(up("x"), up("y", 1), down("x"), switched)) == ["x"]
+
+
+def test_it_is_forgotten_after_a_day() -> None:
+    recent = fed(up("x"), down("x"))
+    recent.forget(LOST_MS)
+    assert lost(recent) == ["x"]
+    recent.forget(LOST_MS + 2000)
+    assert lost(recent) == []
+
+
+def past(addr: str, begin: int, end: int | None, ended: str | None = None, broker_id: int = 0) -> Session:
+    return Session(
+        broker_id=broker_id, addr=addr, cluster="c", from_ms=begin, began="broker_up", to_ms=end, ended=ended
+    )
+
+
+def test_history_tells_who_was_lost_before() -> None:
+    recent = Recent(since_ms=0)
+    recent.prime(
+        {
+            "gone": [past("x", 1, 2, "expired")],
+            "back": [past("x", 1, 2, "closed"), past("x", 3, None)],
+            "moved": [past("x", 1, 2, "closed"), past("y", 3, None)],
+            "switched": [past("x", 1, 2, "role_switch"), past("x", 2, None, broker_id=1)],
+        }
+    )
+    assert [one.name for one in recent.lost.values()] == ["gone"]
+    assert recent.came_ms == {("back", "x"): 3, ("moved", "y"): 3, ("switched", "x"): 2}
+
+
+def beats(minute: int, count: int = 2, gap: int = 30_000) -> HeartbeatMinute:
+    return HeartbeatMinute(
+        cluster="c", broker="a", addr="x", minute_ms=minute * MINUTE, count=count, gaps_ms={gap: count}, max_gap_ms=gap
+    )
+
+
+def test_beats_by_the_minute() -> None:
+    found = fed(beats(10), beats(11, 3, 20_000), beats(13)).beats[BrokerKey("c", "x")]
+    assert found.minutes() == [
+        (10 * MINUTE, 2, 30_000),
+        (11 * MINUTE, 3, 20_000),
+        (13 * MINUTE, 2, 30_000),
+    ]
+    assert found.gaps_ms == {30_000: 4, 20_000: 3}
+
+
+def test_old_minutes_make_room() -> None:
+    found = fed(beats(10), beats(10 + BEAT_MINUTES, 1)).beats[BrokerKey("c", "x")]
+    assert found.minutes() == [((10 + BEAT_MINUTES) * MINUTE, 1, 30_000)]
+    again = fed(beats(10), beats(10)).beats[BrokerKey("c", "x")]
+    assert again.minutes() == [(10 * MINUTE, 4, 30_000)]
+
+
+def test_lookups_of_the_last_minutes() -> None:
+    recent = fed(*(LookupMinute(minute_ms=minute * MINUTE, topic="t", count=1) for minute in range(40)))
+    recent.forget(40 * MINUTE)
+    assert [row.minute_ms // MINUTE for row in recent.lookups] == list(range(24, 40))
