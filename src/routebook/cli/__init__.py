@@ -41,10 +41,10 @@ def _run(args: list[str]) -> int:
 
         print(f"routebook {__version__}")
         return 0
-    if name == "serve":
-        from routebook.cli.serve import serve
+    if name in {"serve", "up"}:
+        from routebook.cli.commands import COMMANDS
 
-        return serve(args[1:])
+        return int(COMMANDS[name].load()(args[1:]))
     code = _quickly(name, args[1:])
     if code is not None:
         return code

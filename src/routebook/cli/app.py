@@ -61,8 +61,8 @@ def _typer(name: str, text: str, *, add_completion: bool = False) -> typer.Typer
 
 
 def _add(app: typer.Typer, name: str, entry: Entry, *, load: bool) -> None:
-    if name == "serve":
-        _add_serve(app, entry)
+    if name in {"serve", "up"}:
+        _add_server(app, name, entry)
         return
     target = entry.load() if load else _not_loaded
     if isinstance(target, typer.Typer):
@@ -80,15 +80,13 @@ def _add(app: typer.Typer, name: str, entry: Entry, *, load: bool) -> None:
         )
 
 
-def _add_serve(app: typer.Typer, entry: Entry) -> None:
+def _add_server(app: typer.Typer, name: str, entry: Entry) -> None:
     """It has a parser of its own, so that a server does not keep typer for life."""
     as_it_is = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
-    @app.command(name="serve", help=entry.help, rich_help_panel=entry.heading, context_settings=as_it_is)
-    def serve_command(context: typer.Context) -> int:
-        from routebook.cli.serve import serve
-
-        return serve(context.args)
+    @app.command(name=name, help=entry.help, rich_help_panel=entry.heading, context_settings=as_it_is)
+    def server_command(context: typer.Context) -> int:
+        return int(entry.load()(context.args))
 
 
 def _for_typer(command: Command) -> Callable[..., Any]:

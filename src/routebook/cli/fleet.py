@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from routebook.cli.environment import ACCESS_KEY, SECRET_KEY
+from routebook.cli.nameservers import Connecting
 from routebook.cli.output import print_json, print_table, say
 from routebook.errors import UsageError
 
@@ -55,6 +57,8 @@ def run_command(
     seed: Seed = 1,
     time_scale: Annotated[float, typer.Option(metavar="X", help="all of it X times as fast")] = 1.0,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="write the report there, too, as JSON")] = None,
+    access_key: Annotated[str | None, typer.Option(metavar="KEY", help=f"sign requests [{ACCESS_KEY}]")] = None,
+    secret_key: Annotated[str | None, typer.Option(metavar="KEY", help=f"better in {SECRET_KEY}")] = None,
     as_json: Json = False,
 ) -> int:
     """Run brokers and clients against NameServers, Java's or Routebook's, with faults; ctrl-c ends it in order."""
@@ -71,6 +75,7 @@ def run_command(
         duration_ms=None if duration is None else _duration(duration),
         scale=time_scale,
         on_fault=None if as_json or _is_watched() else _tell,
+        credentials=Connecting(access_key=access_key, secret_key=secret_key).credentials(),
     )
     report = _play(running, watched=_is_watched() and not as_json)
     if out is not None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
+from routebook.cli.environment import ACCESS_KEY, SECRET_KEY
 from routebook.cli.parameters import Option
 from routebook.client.addresses import Address, addresses_from_environment, parse_addresses
 from routebook.client.client import DEFAULT_TIMEOUT_S, NameServerClient
@@ -13,8 +14,6 @@ from routebook.errors import UsageError
 
 T = TypeVar("T")
 
-ACCESS_KEY: Final = "ROCKETMQ_ACCESS_KEY"
-SECRET_KEY: Final = "ROCKETMQ_SECRET_KEY"  # noqa: S105 - the name of a variable
 _DEFAULT: Final = "127.0.0.1:9876"
 _PANEL: Final = "How to connect"
 
@@ -51,7 +50,7 @@ class Connecting(msgspec.Struct, frozen=True):
             connect_timeout_s=self.timeout_s,
             shuffle=False,  # people expect the first of the list to be asked
             tls=self.tls_context(),
-            credentials=self._credentials(),
+            credentials=self.credentials(),
         )
 
     def tls_context(self) -> Any:
@@ -64,7 +63,8 @@ class Connecting(msgspec.Struct, frozen=True):
             return unverified_tls(cert=self.tls_cert, key=self.tls_key)
         return trusted_tls(ca=self.tls_ca, cert=self.tls_cert, key=self.tls_key)
 
-    def _credentials(self) -> Any:
+    def credentials(self) -> Any:
+        """Who signs, by options or environment; None: nobody."""
         import os
 
         access = self.access_key or os.environ.get(ACCESS_KEY)

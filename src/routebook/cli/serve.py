@@ -8,6 +8,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from routebook.errors import SettingsError
 from routebook.server.files import remove_leftovers
@@ -16,6 +17,8 @@ from routebook.server.load import load_settings
 from routebook.server.log import configure, escape
 from routebook.settings import Settings, listing
 from routebook.settings.table import HTTP_LISTEN, LISTEN, PRODUCT_NAMESRV_ADDR
+
+_CLOSES: Final = "routebook.auth.file lets in only whom it names"
 
 
 def serve(args: Sequence[str]) -> int:
@@ -100,15 +103,17 @@ def _named(options: Namespace) -> Iterable[tuple[str, str, str]]:
 
 def _exposure(settings: Settings) -> list[str]:
     """A port that others can reach lets them read or change routes: say so, and what closes it."""
+    if settings.auth_file is not None:
+        return []  # both ports ask who it is
     said = []
     if settings.listens_publicly:
         reachable = (
             f"bindAddress={settings.bind_address}: everybody who reaches this port can change routes and settings"
         )
-        said.append(f"{reachable}; bindAddress=127.0.0.1 closes it to other machines")
+        said.append(f"{reachable}; {_CLOSES}, bindAddress=127.0.0.1 closes it to other machines")
     if settings.serves_http_publicly:
         readable = f"{HTTP_LISTEN}={settings.values[HTTP_LISTEN]}: everybody who reaches this port can read all routes"
-        said.append(f"{readable}; {HTTP_LISTEN}=127.0.0.1:8876 closes it to other machines")
+        said.append(f"{readable}; {_CLOSES}, {HTTP_LISTEN}=127.0.0.1:8876 closes it to other machines")
     return said
 
 

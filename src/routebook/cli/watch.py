@@ -10,8 +10,8 @@ import msgspec
 
 from routebook.cli.output import EXIT_FINE, complain, printable
 from routebook.cli.parameters import Option
-from routebook.client.server_sent import EventLines, ServerSent
 from routebook.cli.web import DEFAULT_URL, Http, Refused, Web
+from routebook.client.server_sent import EventLines, ServerSent
 from routebook.errors import ConnectionFailed, JournalError, UsageError
 from routebook.journal.describe import describe_event, describe_time
 from routebook.journal.record import KINDS, Record, decode_record

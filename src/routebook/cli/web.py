@@ -1,6 +1,8 @@
 """A server's HTTP port as commands ask it: plain GET with the standard library, errors in one line."""
 
+import os
 import ssl
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -9,6 +11,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
+from routebook.cli.environment import ACCESS_KEY, SECRET_KEY
 from routebook.cli.parameters import Option
 from routebook.errors import NotANameServer, RoutebookError, TimedOut, Unreachable, Untrusted, UsageError
 
@@ -16,6 +19,7 @@ T = TypeVar("T")
 
 DEFAULT_URL: Final = "http://127.0.0.1:8876"
 _MAX_BYTES: Final = 64 << 20
+_THIS_MACHINE: Final = ("127.0.0.1", "::1", "localhost")
 
 Http: TypeAlias = Annotated[
     str | None, Option(("--http",), f"The HTTP port of a running server [{DEFAULT_URL}].", "URL")
@@ -77,10 +81,11 @@ class Web:
     ) -> Iterator[HTTPResponse]:
         """The answer, to be read; of a stream, `silent_s` is how long a read may last."""
         kind: type[HTTPConnection] = HTTPSConnection if self._tls else HTTPConnection
+        headers = {"connection": "close", **self._authorization(), **(headers or {})}
         target = f"{self._prefix}{path}{'?' + urlencode(query, doseq=True) if query else ''}"
         with closing(kind(self._host, self._port, timeout=self._timeout_s)) as connection:
             try:
-                connection.request("GET", target, headers={"connection": "close", **(headers or {})})
+                connection.request("GET", target, headers=headers)
                 sock = connection.sock
                 response = connection.getresponse()
                 if response.status != 200:
@@ -91,6 +96,13 @@ class Web:
                 sock.settimeout(silent_s)
             with response:
                 yield response
+
+    def _authorization(self) -> dict[str, str]:
+        """The secret itself goes over the wire here, so it does not go far unless by TLS."""
+        access_key, secret_key = os.environ.get(ACCESS_KEY), os.environ.get(SECRET_KEY)
+        if not access_key or not secret_key or not (self._tls or self._host in _THIS_MACHINE):
+            return {}
+        return {"authorization": f"Basic {b64encode(f'{access_key}:{secret_key}'.encode()).decode()}"}
 
     def _refused(self, response: HTTPResponse) -> RoutebookError:
         body = response.read(65536)

@@ -1,0 +1,1 @@
+"""The lake: journals of many NameServers become tables and answers, on Spark."""

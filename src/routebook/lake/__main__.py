@@ -1,0 +1,8 @@
+"""`python -m routebook.lake build …`, and what `spark-submit` is given: the same commands as `routebook lake`."""
+
+import sys
+
+from routebook.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(["lake", *sys.argv[1:]]))

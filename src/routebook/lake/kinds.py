@@ -1,0 +1,52 @@
+"""The kinds of events as bronze spells them: which column each field is in, derived from `routebook.events`."""
+
+from typing import Any, Final, NamedTuple, get_args
+
+import msgspec
+
+from routebook.events import Event
+
+FORMAT_VERSION: Final = 1  # of journal lines
+ENVELOPE: Final = ("v", "ns", "boot", "seq", "at", "kind")
+
+# One name, two meanings: each has a column of its own. What ends in _ms and is a moment is a timestamp.
+_ELSEWHERE: Final = {
+    ("server_started", "version"): "server_version",
+    ("lookup_minute", "version"): "client_version",
+    ("permission_wiped", "topics"): "topic_count",
+    ("permission_restored", "topics"): "topic_count",
+    ("peer_diverged", "topics"): "topic_names",
+    ("heartbeat_minute", "minute_ms"): "minute",
+    ("lookup_minute", "minute_ms"): "minute",
+    ("peer_diverged", "since_ms"): "since",
+}
+
+
+class Field(NamedTuple):
+    """One field of one kind. Lines leave a field out that has its default."""
+
+    column: str
+    required: bool
+    default: Any  # None where there is none
+
+
+def column_of(kind: str, field: str) -> str:
+    """Where bronze keeps this field."""
+    return _ELSEWHERE.get((kind, field), field)
+
+
+def _fields(struct: type[Any], kind: str) -> tuple[Field, ...]:
+    return tuple(
+        Field(column_of(kind, field.name), field.required, _default(field)) for field in msgspec.structs.fields(struct)
+    )
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    if field.default_factory is not msgspec.NODEFAULT:
+        return field.default_factory()
+    return None if field.default is msgspec.NODEFAULT else field.default
+
+
+KINDS: Final[dict[str, tuple[Field, ...]]] = {
+    str(struct.__struct_config__.tag): _fields(struct, str(struct.__struct_config__.tag)) for struct in get_args(Event)
+}

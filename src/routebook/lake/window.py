@@ -1,0 +1,126 @@
+"""Where a refresh begins: for each NameServer with new events, the first of them and what was known before it."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import Final, NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from routebook.lake.silver.timing import is_rollup
+
+LOOK_BACK: Final = timedelta(minutes=70)
+"""So far back, at most, does a new event change what daily tables say of the time before it.
+
+A broker that was stopped is found to have been restarted when it is back within an hour; one that was known from
+before a restart is seen minutes after it. Whatever dates back further must raise this.
+"""
+
+
+class Window(NamedTuple):
+    """All of `ns` from `from_seq` on is redone."""
+
+    ns: str
+    from_seq: int
+    from_us: (
+        int  # µs since the epoch: `t` of the last event before it that is no rollup; of its first, if there is none
+    )
+    first_day: date  # UTC: what daily tables redo
+
+    @property
+    def from_t(self) -> Column:
+        """As a timestamp."""
+        return fn.timestamp_micros(fn.lit(self.from_us))
+
+    @property
+    def first_day_start(self) -> Column:
+        """Midnight, as a timestamp."""
+        return day_start(self.first_day)
+
+
+class _Known(NamedTuple):
+    """What `silver.observed` knows of the time before a window."""
+
+    last_us: int | None  # of events before it, as far as whole starts of the server are before it
+    seen_us: int | None
+    cut_from: int | None  # a start of the server that the window cuts: its first number
+
+
+def find_windows(new: DataFrame, *, observed: DataFrame, events: DataFrame) -> list[Window]:
+    """The windows that the bronze rows `new` open.
+
+    `observed` is silver.observed as it was before, `events` all of bronze. For a full build `new` is all events and
+    `observed` is empty; for a backfill `new` is the events of its days, though they are in the tables already.
+    """
+    firsts = (
+        new.groupBy("ns")
+        .agg(
+            fn.min("seq").alias("from_seq"),
+            fn.unix_micros(fn.min("at")).alias("at_us"),
+            fn.unix_micros(fn.min(fn.least("at", "minute"))).alias("least_us"),
+        )
+        .orderBy("ns")
+        .collect()
+    )
+    starts = {row.ns: row.from_seq for row in firsts}
+    known = _known(observed, starts)
+    cut_us = _last_of_cut(events, starts, known)
+    windows = []
+    for row in firsts:
+        before = known.get(row.ns, _Known(None, None, None))
+        lasts = [us for us in (before.last_us, cut_us.get(row.ns)) if us is not None]
+        from_us = max(lasts, default=row.at_us)
+        # at the end of a journal nothing that was known moves, but the time up to the new event is now observed; in
+        # the middle of one, all times from here on may
+        since_us = before.seen_us if before.cut_from is None else from_us
+        least_us = row.least_us if since_us is None else min(row.least_us, since_us)
+        windows.append(Window(row.ns, row.from_seq, from_us, (_moment(least_us) - LOOK_BACK).date()))
+    return windows
+
+
+def any_of(conditions: Sequence[Column]) -> Column:
+    """Whether one of them holds; false of none."""
+    return reduce(or_, conditions) if conditions else fn.lit(False)
+
+
+def day_start(day: date) -> Column:
+    """The midnight that a day (UTC) begins with."""
+    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    return fn.timestamp_seconds(fn.lit(int(midnight.timestamp())))
+
+
+def _known(observed: DataFrame, starts: dict[str, int]) -> dict[str, _Known]:
+    before = any_of([(fn.col("ns") == ns) & (fn.col("from_seq") < seq) for ns, seq in starts.items()])
+    whole = any_of([(fn.col("ns") == ns) & (fn.col("last_seq") < seq) for ns, seq in starts.items()])
+    rows = (
+        observed.where(before)
+        .groupBy("ns")
+        .agg(
+            fn.unix_micros(fn.max(fn.when(whole, fn.col("last_t")))).alias("last_us"),
+            fn.unix_micros(fn.max(fn.when(whole, fn.col("seen_until")))).alias("seen_us"),
+            fn.min(fn.when(~whole, fn.col("from_seq"))).alias("cut_from"),
+        )
+        .collect()
+    )
+    return {row.ns: _Known(row.last_us, row.seen_us, row.cut_from) for row in rows}
+
+
+def _last_of_cut(events: DataFrame, starts: dict[str, int], known: dict[str, _Known]) -> dict[str, int]:
+    """Windows that begin in the midst of what was known: the greatest `at` of the start they cut, up to there."""
+    cuts = [
+        (fn.col("ns") == ns) & (fn.col("seq") >= before.cut_from) & (fn.col("seq") < starts[ns])
+        for ns, before in known.items()
+        if before.cut_from is not None
+    ]
+    if not cuts:
+        return {}
+    rows = (
+        events.where(any_of(cuts) & ~is_rollup()).groupBy("ns").agg(fn.unix_micros(fn.max("at")).alias("us")).collect()
+    )
+    return {row.ns: row.us for row in rows}
+
+
+def _moment(us: int) -> datetime:
+    return datetime.fromtimestamp(us / 1_000_000, tz=UTC)

@@ -1,0 +1,71 @@
+"""What people who mistype see at once: no Spark is started to tell them."""
+
+from pathlib import Path
+
+import pytest
+
+from routebook.cli import main
+from routebook.lake.lock import LakeLock
+from tests.support.lake import numbered, write_rolled
+
+
+def failed(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:
+    code = main(["lake", *args])
+    return code, capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, told = failed(capsys, "build", "--journal", str(tmp_path / "none"), "--lake", str(tmp_path / "lake"))
+    assert (code, told.count("\n")) == (2, 1)
+    assert "no such folder" in told
+    assert not (tmp_path / "lake").exists()
+
+
+def test_a_folder_that_is_no_journal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").touch()
+    code, told = failed(capsys, "build", "--journal", str(tmp_path), "--lake", str(tmp_path / "lake"))
+    assert code == 2
+    assert "not a journal: none of its 1 files is a segment" in told
+
+
+def test_a_file_instead_of_a_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = write_rolled(tmp_path, 1, 1, numbered("n", [1]))
+    code, told = failed(capsys, "build", "--journal", str(path), "--lake", str(tmp_path / "lake"))
+    assert code == 2
+    assert "name the folder that it is in" in told
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (("build", "--conf", "nonsense"), "--conf nonsense: write KEY=VALUE"),
+        (("build", "--jars", "/no/such.jar"), "--jars /no/such.jar: no such file"),
+        (("backfill", "--from", "yesterday"), "--from yesterday: not a day"),
+        (("backfill", "--from", "2026-01-02", "--to", "2026-01-01"), "is before --from"),
+    ],
+)
+def test_options_that_cannot_be(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, args: tuple[str, ...], expected: str
+) -> None:
+    code, told = failed(capsys, *args, "--lake", str(tmp_path / "lake"))
+    assert code == 2
+    assert expected in told
+
+
+def test_a_lake_elsewhere_needs_a_catalog(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    write_rolled(tmp_path, 1, 1, numbered("n", [1]))
+    code, told = failed(capsys, "build", "--journal", str(tmp_path), "--lake", "s3a://bucket/lake")
+    assert code == 2
+    assert "--conf spark.sql.catalog.routebook.type=rest" in told
+
+
+def test_a_second_build_names_the_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    write_rolled(tmp_path / "journal", 1, 1, numbered("n", [1]))
+    first = LakeLock(tmp_path / "lake")
+    first.take("follow")
+    try:
+        code, told = failed(capsys, "build", "--journal", str(tmp_path / "journal"), "--lake", str(tmp_path / "lake"))
+    finally:
+        first.close()
+    assert code == 1
+    assert "(lake follow)" in told

@@ -1,0 +1,49 @@
+"""Ranges of numbers: merged, read from Spark's bitmaps, and the holes between them."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from routebook.lake.coverage import BUCKET, Coverage, merged, ranges_of
+from routebook.lake.holes import NO_SEGMENT, Explained, find_holes
+
+numbers = st.sets(st.integers(min_value=1, max_value=BUCKET), max_size=200)
+
+
+def as_ranges(found: set[int]) -> list[tuple[int, int]]:
+    return merged((one, one) for one in found)
+
+
+@given(numbers, st.integers(min_value=1, max_value=1 << 40))
+def test_a_bitmap_gives_back_what_was_put_in(found: set[int], bucket: int) -> None:
+    bits = 0
+    for one in found:
+        bits |= 1 << (one - 1)
+    start = (bucket - 1) * BUCKET
+    expected = [(first + start, last + start) for first, last in as_ranges(found)]
+    assert list(ranges_of(bits.to_bytes(BUCKET // 8, "little"), bucket=bucket)) == expected
+
+
+@given(numbers, numbers)
+def test_two_coverages_together_are_the_union(one: set[int], other: set[int]) -> None:
+    both = Coverage({"n": as_ranges(one)}).with_more(Coverage({"n": as_ranges(other)}))
+    assert both.ranges().get("n", []) == as_ranges(one | other)
+    assert len(both) == len(one | other)
+
+
+def test_a_hole_is_what_lies_between() -> None:
+    assert list(Coverage({"n": [(5, 7), (10, 12)], "m": [(3, 3)]}).holes()) == [("n", (8, 9))]
+
+
+def test_what_journals_say_explains_holes_in_part() -> None:
+    coverage = Coverage({"n": [(1, 10), (31, 40), (50, 60)]})
+    explained = [Explained("n", 15, 20, "disk full", True), Explained("n", 41, 49, "after a crash", False)]
+    assert find_holes(coverage, explained) == [
+        Explained("n", 11, 14, NO_SEGMENT, True),
+        Explained("n", 15, 20, "disk full", True),
+        Explained("n", 21, 30, NO_SEGMENT, True),
+        Explained("n", 41, 49, "after a crash", False),
+    ]
+
+
+def test_what_is_there_after_all_is_no_hole() -> None:
+    assert find_holes(Coverage({"n": [(1, 10)]}), [Explained("n", 3, 4, "disk full", True)]) == []

@@ -1,0 +1,135 @@
+"""Every event comes in once, whatever is read twice or half; what is no event is set aside with its place."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from routebook.lake.holes import NO_SEGMENT
+from routebook.lake.ingest import Counts
+from tests.support.lake import SmallLake, line, numbered, write_open, write_rolled
+
+
+def reconciled(counts: Counts) -> Counts:
+    assert counts.read == counts.events + counts.duplicates + counts.quarantined
+    return counts
+
+
+def test_open_then_rolled_then_copied(small_lake: SmallLake, tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    pipeline = small_lake.pipeline()
+    open_segment = write_open(journal, 1, numbered("n", range(1, 6)), unfinished='{"v":1,"ns":"n","se')
+    first = reconciled(pipeline.build([str(journal)]).counts)
+    assert (first.events, first.quarantined) == (5, 0), "a line that is being written is no error"
+
+    write_open(journal, 1, numbered("n", range(1, 9)))
+    second = reconciled(pipeline.build([str(journal)]).counts)
+    assert (second.events, second.duplicates) == (3, 5)
+
+    open_segment.unlink()
+    rolled = write_rolled(journal, 1, 10, numbered("n", range(1, 11)))
+    third = reconciled(pipeline.build([str(journal)]).counts)
+    assert (third.events, third.duplicates) == (2, 8)
+
+    backup = tmp_path / "backup"
+    backup.mkdir()
+    shutil.copy(rolled, backup / "copy.jsonl.zst")
+    write_rolled(backup, 11, 12, numbered("n", [11, 12, 12]))
+    shutil.copy(next(backup.glob("*-*")), backup / "other.jsonl.zst")
+    fourth = reconciled(small_lake.pipeline().build([str(journal), str(backup)]).counts)
+    assert (fourth.events, fourth.duplicates) == (2, 14)
+    assert small_lake.numbers("n") == list(range(1, 13))
+    assert pipeline.build([str(journal), str(backup)]).build_id is None, "nothing is new"
+
+
+def test_what_is_no_event_is_set_aside_with_its_place(small_lake: SmallLake, tmp_path: Path) -> None:
+    good = numbered("n", range(1, 20))
+    lines = [
+        good[0],
+        "nonsense",
+        '["an array"]',
+        "",
+        good[1].replace('"ns":"n",', ""),
+        good[1].replace('"seq":2', '"seq":"2"'),
+        good[1].replace('"v":1', '"v":2'),
+        good[1].replace('"at":', '"at":9999999999999999, "x":'),
+        line("n", 3, "broker_down", cluster="C"),
+        line("n", 4, "heartbeat_minute", cluster="C", broker="b", addr="a", minute_ms=0, count="many"),
+        good[4] + good[5],
+        line("n", 7, "a_kind_of_tomorrow", count="many"),
+        good[7],
+    ]
+    path = write_rolled(tmp_path, 1, 8, lines)
+    other = write_rolled(tmp_path, 9, 11, good[8:11])
+    counts = reconciled(small_lake.pipeline().build([str(tmp_path)]).counts)
+    assert small_lake.quarantine() == [
+        (path.name, 2, "not JSON"),
+        (path.name, 3, "not an object"),
+        (path.name, 4, "an empty line"),
+        (path.name, 5, "no ns, or of another type"),
+        (path.name, 6, "no seq, or of another type"),
+        (path.name, 7, "format version 2, and this release reads 1"),
+        (path.name, 8, "at is not a time"),
+        (path.name, 9, "broker_down without broker"),
+        (path.name, 10, "heartbeat_minute: a field is of another type"),
+        (path.name, 11, "not JSON: there is text after the object"),
+    ]
+    assert other.exists()
+    assert counts.other_version == 1
+    assert small_lake.numbers("n") == [1, 5, 7, 8, 9, 10, 11]
+    raw = [row for row in small_lake.rows("bronze.events", "seq", "kind", "raw") if row[2] is not None]
+    assert raw == [(7, "a_kind_of_tomorrow", lines[11])]
+    again = reconciled(small_lake.pipeline().build([str(tmp_path)]).counts)
+    assert again.read == 0
+    assert len(small_lake.quarantine()) == 10
+
+
+def test_damaged_files_are_read_as_far_as_that_goes_and_again_when_they_are_mended(
+    small_lake: SmallLake, tmp_path: Path
+) -> None:
+    many = numbered("n", range(1, 3001))
+    cut = write_rolled(
+        tmp_path, 1, 3000, [*many[:2999], line("n", 3000, key=os.urandom(60_000).hex(), before="", after="")]
+    )
+    whole = cut.read_bytes()
+    cut.write_bytes(whole[:-20_000])
+    noise = tmp_path / f"{1:020}-{2:020}-1-2.noise.jsonl.zst"
+    noise.write_bytes(os.urandom(3000))
+    write_rolled(tmp_path, 3001, 3002, numbered("n", [3001, 3002]))
+    outcome = small_lake.pipeline().build([str(tmp_path)])
+    counts = reconciled(outcome.counts)
+    assert counts.damaged_files == 2
+    files = {file: reason for file, number, reason in small_lake.quarantine() if number == 0}
+    assert set(files) == {cut.name, noise.name}
+    assert "Truncated source" in files[cut.name]
+    assert {3001, 3002} <= set(small_lake.numbers("n"))
+
+    cut.write_bytes(whole)
+    reconciled(small_lake.pipeline().build([str(tmp_path)]).counts)
+    assert small_lake.numbers("n") == list(range(1, 3003))
+
+
+def test_holes_are_told_and_explained(small_lake: SmallLake, tmp_path: Path) -> None:
+    hole = line("n", 21, "journal_hole", first_missing=11, last_missing=20, count=10, why="crash", certain=False)
+    write_rolled(tmp_path, 1, 5, numbered("n", range(1, 6)))
+    write_rolled(tmp_path, 8, 22, [*numbered("n", range(8, 11)), hole, *numbered("n", [22])])
+    pipeline = small_lake.pipeline()
+    outcome = pipeline.build([str(tmp_path)])
+    assert small_lake.rows("meta.holes") == [("n", 11, 20, "crash", False), ("n", 6, 7, NO_SEGMENT, True)]
+    assert (outcome.holes, outcome.missing) == (2, 2)
+
+    write_rolled(tmp_path, 6, 7, numbered("n", [6, 7]))  # it was only late
+    pipeline.build([str(tmp_path)])
+    assert small_lake.rows("meta.holes") == [("n", 11, 20, "crash", False)]
+
+
+@pytest.mark.parametrize("name", ["with space", "a{b,c}", "100%", "plus+[x]"])
+def test_folders_may_have_any_name(small_lake: SmallLake, tmp_path: Path, name: str) -> None:
+    write_rolled(tmp_path / name, 1, 2, [*numbered("n", [1, 2]), "nonsense"])
+    write_rolled(tmp_path / "plain", 1, 2, numbered("m", [1, 2]))
+    write_open(tmp_path / name, 3, numbered("n", [3]))
+    counts = small_lake.pipeline().build([str(tmp_path / name), str(tmp_path / "plain")]).counts
+    assert (counts.events, counts.quarantined) == (5, 1)
+    assert small_lake.rows("bronze.quarantine", "file")[0][0].endswith(".jsonl.zst")
+    assert small_lake.pipeline().build([str(tmp_path / name), str(tmp_path / "plain")]).counts.quarantined == 0

@@ -1,0 +1,48 @@
+"""Which Java is taken, and the copy of links that keeps one argument from it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from routebook.lake.errors import NoJava
+from routebook.lake.java import fit_for_spark, java_home, version_of
+
+
+def pretend(home: Path, version: str) -> Path:
+    """A Java that tells its version, or what it was called with."""
+    (home / "bin").mkdir(parents=True)
+    (home / "lib").mkdir()
+    java = home / "bin" / "java"
+    told = f"echo 'openjdk version \"{version}\"' >&2"
+    java.write_text(f'#!/bin/sh\nif [ "$1" = -version ]; then {told}; else printf "%s|" "$@"; fi\n')
+    java.chmod(0o755)
+    return home
+
+
+@pytest.mark.parametrize(("version", "expected"), [("17.0.15", 17), ("1.8.0_402", 8), ("25", 25)])
+def test_tells_the_version(tmp_path: Path, version: str, expected: int) -> None:
+    assert version_of(pretend(tmp_path / "java", version)) == expected
+    assert version_of(tmp_path) is None
+
+
+def test_the_machines_own_is_taken_from_17_on(tmp_path: Path) -> None:
+    old, new = pretend(tmp_path / "old", "11.0.2"), pretend(tmp_path / "new", "21.0.1")
+    assert java_home({"JAVA_HOME": str(new), "PATH": str(old / "bin")}) == new
+    assert java_home({"JAVA_HOME": str(old), "PATH": str(new / "bin")}) == new
+
+
+def test_no_java_says_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("routebook.lake.java._brought", lambda: None)
+    old = pretend(tmp_path / "old", "11.0.2")
+    with pytest.raises(NoJava, match=r"old is Java 11\): set JAVA_HOME"):
+        java_home({"JAVA_HOME": str(old), "PATH": ""})
+
+
+def test_one_argument_is_kept_from_the_java_that_does_not_know_it(tmp_path: Path) -> None:
+    fit = fit_for_spark(pretend(tmp_path / "java", "25"), cache=tmp_path / "cache")
+    args = ["-Dx=a b", "--add-modules=jdk.incubator.vector", "--add-modules=other", "", "*"]
+    said = subprocess.run([fit / "bin" / "java", *args], capture_output=True, text=True, check=True).stdout
+    assert said == "-Dx=a b|--add-modules=other||*|"
+    assert fit_for_spark(tmp_path / "java", cache=tmp_path / "cache") == fit
+    assert (fit / "lib").resolve() == (tmp_path / "java" / "lib").resolve()

@@ -1,0 +1,184 @@
+"""Builds: killed ones leave nothing, two at once are one, and every way to the same events gives the same tables."""
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from routebook.lake.builds import FORMAT_PROPERTY, Builds
+from routebook.lake.coverage import Coverage
+from routebook.lake.errors import LakeBusy, NewerLake
+from routebook.lake.ingest import Counts
+from routebook.lake.lock import LakeLock
+from routebook.lake.meta import BUILDS
+from routebook.lake.pipeline import Pipeline
+from routebook.lake.silver.observed import STEP as OBSERVED
+from routebook.lake.step import Inputs, Step
+from routebook.lake.store import Store
+from routebook.lake.table import Grows, Layer, Table
+from tests.support.lake import FEW, SmallLake, line, numbered, write_rolled
+
+DAILY = Table(
+    name="daily",
+    layer=Layer.GOLD,
+    doc="How many settings changed each day",
+    key=("ns", "day"),
+    grows=Grows.BY_DAY,
+    partition="day",
+    columns="ns string, day date, changes bigint",
+)
+
+
+def count_daily(inputs: Inputs):  # type: ignore[no-untyped-def]  # a DataFrame, as Step.build says
+    return inputs.events("setting_changed").groupBy("ns", "day").count().withColumnRenamed("count", "changes")
+
+
+STEPS = (*FEW, Step(DAILY, (), count_daily))
+DAY = 1440  # numbers: one a minute
+
+
+def started(ns: str, seq: int) -> str:
+    return line(ns, seq, "server_started", version="1", listen="127.0.0.1:9876")
+
+
+def three_days(folder: Path) -> list[Path]:
+    """Segments of two NameServers, three days each."""
+    paths = []
+    for ns in ("n1", "n2"):
+        for first in range(1, 3 * DAY, 700):
+            numbers = range(first, min(first + 700, 3 * DAY + 1))
+            lines = [started(ns, 1) if seq == 1 else line(ns, seq) for seq in numbers]
+            paths.append(write_rolled(folder / ns, numbers[0], numbers[-1], lines))
+    return paths
+
+
+def tables(lake: SmallLake) -> dict[str, object]:
+    return {path: lake.rows(path) for path in ("silver.observed", "gold.daily", "meta.holes")} | {
+        "bronze.events": lake.rows("bronze.events", "ns", "seq", "kind")
+    }
+
+
+def test_any_way_to_the_same_events_gives_the_same_tables(small_lake: SmallLake, tmp_path: Path) -> None:
+    paths = three_days(tmp_path)
+    journals = [str(tmp_path / "n1"), str(tmp_path / "n2")]
+    small_lake.pipeline(STEPS).build(journals)
+    expected = tables(small_lake)
+    assert len(small_lake.rows("gold.daily")) == 8  # numbers begin with 1, so a minute is in a fourth day
+
+    small_lake.empty()
+    hidden = {path: path.read_bytes() for path in paths}
+    for path in paths:
+        path.unlink()
+    for path in (paths[3], paths[0], paths[-1]):  # a late one among them
+        path.write_bytes(hidden.pop(path))
+    pipeline = small_lake.pipeline(STEPS)
+    pipeline.build(journals)
+    for path, data in hidden.items():
+        path.write_bytes(data)
+    pipeline.build(journals)
+    assert tables(small_lake) == expected
+    small_lake.pipeline(STEPS).backfill(datetime.date(2026, 1, 2))
+    assert tables(small_lake) == expected
+
+
+def test_a_build_that_dies_midway_is_undone_and_redone(small_lake: SmallLake, tmp_path: Path) -> None:
+    paths = three_days(tmp_path)
+    journals = [str(tmp_path / "n1"), str(tmp_path / "n2")]
+    small_lake.pipeline(STEPS).build(journals)
+    expected = tables(small_lake)
+
+    small_lake.empty()
+    last = paths.pop()
+    held = last.read_bytes()
+    last.unlink()
+    small_lake.pipeline(STEPS).build(journals)
+    published = Builds(Store(small_lake.spark), "").last()
+    last.write_bytes(held)
+
+    def die(inputs: Inputs) -> None:
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        small_lake.pipeline((*STEPS[:-1], Step(DAILY, (), die))).build(journals)  # type: ignore[arg-type]  # it dies
+    assert Builds(Store(small_lake.spark), "").last() == published, "readers see what they saw before"
+    small_lake.pipeline(STEPS).build(journals)
+    assert tables(small_lake) == expected
+
+
+def test_a_new_column_makes_all_tables_anew(small_lake: SmallLake, tmp_path: Path) -> None:
+    write_rolled(tmp_path, 1, 3, numbered("n", range(1, 4)))
+    small_lake.pipeline(STEPS).build([str(tmp_path)])
+    wider = DAILY._replace(columns=f"{DAILY.columns}, twice bigint")
+
+    def count_twice(inputs: Inputs):  # type: ignore[no-untyped-def]  # a DataFrame, as Step.build says
+        return count_daily(inputs).selectExpr("*", "changes * 2 AS twice")
+
+    outcome = small_lake.pipeline((*FEW, Step(wider, (), count_twice))).build([str(tmp_path)])
+    assert outcome.build_id is not None
+    assert [row[-1] for row in small_lake.rows("gold.daily")] == [6]
+
+
+def test_a_lake_of_a_newer_format_is_refused(small_lake: SmallLake, tmp_path: Path) -> None:
+    write_rolled(tmp_path, 1, 1, numbered("n", [1]))
+    small_lake.pipeline().build([str(tmp_path)])
+    name = Store(small_lake.spark).name(BUILDS)
+    small_lake.spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{FORMAT_PROPERTY}' = '2')")
+    with pytest.raises(NewerLake, match="format 2, and this release writes 1"):
+        small_lake.pipeline().build([str(tmp_path)])
+
+
+def test_of_two_that_publish_at_once_one_wins(small_lake: SmallLake, tmp_path: Path) -> None:
+    write_rolled(tmp_path, 1, 1, numbered("n", [1]))
+    small_lake.pipeline().build([str(tmp_path)])
+    builds = Builds(Store(small_lake.spark), "here")
+    last = builds.last()
+    assert last is not None
+
+    def publish() -> None:
+        builds.publish(
+            last,
+            what="build",
+            tables=last.tables,
+            bronze_snapshot=last.bronze_snapshot,
+            coverage=Coverage(),
+            explained=[],
+            counts=Counts(),
+            seconds=0.0,
+        )
+
+    publish()
+    with pytest.raises(LakeBusy, match="was published meanwhile"):
+        publish()
+
+
+def test_a_second_build_names_the_first(tmp_path: Path) -> None:
+    first, second = LakeLock(tmp_path), LakeLock(tmp_path)
+    try:
+        first.take("build")
+        with pytest.raises(LakeBusy, match=r"process \d+ on .* is at it since .* \(lake build\)"):
+            second.take("vacuum")
+        first.give_back()
+        second.take("vacuum")
+    finally:
+        first.close()
+        second.close()
+
+
+def test_vacuum_keeps_what_is_published(small_lake: SmallLake, tmp_path: Path) -> None:
+    pipeline: Pipeline = small_lake.pipeline(STEPS)
+    for first in range(1, 61, 10):
+        write_rolled(tmp_path, first, first + 9, numbered("n", range(first, first + 10)))
+        pipeline.build([str(tmp_path)])
+    before = tables(small_lake)
+    outcome = pipeline.vacuum(keep_days=0)
+    assert outcome.build_id is not None
+    assert tables(small_lake) == before
+    store = Store(small_lake.spark)
+    last = Builds(store, "").last()
+    assert last is not None
+    for step in STEPS:
+        assert store.current(step.table) == last.tables[step.table.path]
+        assert store.spark.table(f"{store.name(step.table)}.snapshots").count() == 1
+    write_rolled(tmp_path, 61, 70, numbered("n", range(61, 71)))
+    assert small_lake.pipeline(STEPS).build([str(tmp_path)]).counts.events == 10
+    assert OBSERVED.table.path in last.tables

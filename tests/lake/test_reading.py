@@ -1,0 +1,224 @@
+"""Reading a lake without a JVM: what is published is seen, nothing else; SQL is read-only and its errors say where."""
+
+import threading
+import time
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from pyiceberg.types import LongType
+
+from routebook.lake.errors import BrokenLake, NewerLake, NoLake, QueryError, QueryTimeout
+from routebook.lake.opening import open_lake
+from routebook.lake.reading import Lake
+from tests.support.small_lakes import SmallLake
+
+COLUMNS = "ns string, at timestamp, day date, n bigint, names array<string>, counts map<string, bigint>, share double"
+NOON = datetime(2026, 1, 2, 12, 0, 0, 250_000, tzinfo=UTC)
+ROW = {
+    "ns": "a",
+    "at": NOON,
+    "day": date(2026, 1, 2),
+    "n": 7,
+    "names": ["x", "y"],
+    "counts": [("x", 1)],
+    "share": 0.5,
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> SmallLake:
+    lake = SmallLake(tmp_path / "la ke'n")  # a name that must be quoted everywhere
+    lake.write("gold.things", [ROW, {**ROW, "ns": "b", "n": 8, "at": NOON + timedelta(hours=1)}], columns=COLUMNS)
+    lake.write("silver.empty", [], columns="ns string, from_at timestamp")
+    lake.publish(build_id="first", at=NOON, events=2)
+    return lake
+
+
+def test_rows_are_what_json_can_hold(small: SmallLake) -> None:
+    answer = Lake.open(small.path).query("SELECT * FROM gold.things ORDER BY ns LIMIT 1")
+    assert answer.objects() == [
+        {
+            "ns": "a",
+            "at": "2026-01-02T12:00:00.250Z",
+            "day": "2026-01-02",
+            "n": 7,
+            "names": ["x", "y"],
+            "counts": {"x": 1},
+            "share": 0.5,
+        }
+    ]
+    assert [column.type for column in answer.columns][:4] == ["VARCHAR", "TIMESTAMP", "DATE", "BIGINT"]
+    assert answer.build == "first"
+    msgspec.json.encode(answer)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM things",
+        "WITH t AS (SELECT * FROM gold.things) SELECT count(*) FROM t",
+        "SELECT count(*) FROM silver.empty e FULL JOIN things t ON e.ns = t.ns -- at the end a comment",
+        "select count(*) from things where at >= '2026-01-01';",
+        "select count(at) from things",
+        "select count(t.at) from things t where at::date = '2026-01-02' group by at::date order by at::date",
+        "select count(*) from things where (at at time zone 'UTC') > '2026-01-01'",
+        "select count(*) from things where 'at' = 'at'",
+    ],
+)
+def test_names_without_a_schema_and_the_column_at(small: SmallLake, sql: str) -> None:
+    assert Lake.open(small.path).query(sql).rows == [(2,)]
+
+
+def test_what_is_not_published_is_not_seen(small: SmallLake) -> None:
+    lake = open_lake(small.path)
+    small.write("gold.things", [], columns=COLUMNS)  # half a build
+    assert lake.query("SELECT count(*) FROM things").rows == [(2,)]
+    small.publish(build_id="second", at=NOON + timedelta(days=1))
+    assert lake.query("SELECT count(*) FROM things").rows == [(0,)]
+    assert [build.id for build in lake.builds()] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("as_of", "rows"),
+    [("first", 2), ("fir", 2), ("2026-01-02T13:00:00Z", 2), ("2026-01-03T12:00:01", 0), (NOON, 2), ("second", 0)],
+)
+def test_as_of_a_build_or_a_time(small: SmallLake, as_of: str | datetime, rows: int) -> None:
+    small.write("gold.things", [], columns=COLUMNS)
+    small.publish(build_id="second", at=NOON + timedelta(days=1))
+    assert Lake.open(small.path).query("SELECT count(*) FROM things", as_of=as_of).rows == [(rows,)]
+
+
+@pytest.mark.parametrize(
+    ("as_of", "says"),
+    [("2020-01-01", "there was no build at 2020-01-01T00:00:00Z: the first is of 2026-01-02"), ("then", "neither a")],
+)
+def test_as_of_nothing(small: SmallLake, as_of: str, says: str) -> None:
+    with pytest.raises(QueryError, match=says):
+        Lake.open(small.path).query("SELECT 1", as_of=as_of)
+
+
+def test_files_from_before_a_column_was_added_have_nulls(small: SmallLake) -> None:
+    with small.catalog.load_table("gold.things").update_schema() as update:
+        update.add_column("later", LongType())
+    small.catalog.load_table("gold.things").append(
+        small.catalog.load_table("gold.things").scan(row_filter="ns = 'a'").to_arrow()
+    )
+    snapshot = small.catalog.load_table("gold.things").current_snapshot()
+    assert snapshot is not None
+    small._published["gold.things"] = snapshot.snapshot_id  # what a build would publish
+    small.publish(build_id="second", at=NOON + timedelta(days=1))
+    assert Lake.open(small.path).query("SELECT count(*), count(later) FROM things").rows == [(3, 0)]
+
+
+def test_tables_are_told_with_their_columns(small: SmallLake) -> None:
+    told = {table.path: table for table in Lake.open(small.path).tables()}
+    assert set(told) == {"gold.things", "silver.empty", "meta.builds"}
+    assert told["gold.things"].rows == 2
+    assert told["gold.things"].columns[1] == ("at", "TIMESTAMP")
+    assert told["silver.empty"].rows == 0
+
+
+@pytest.mark.parametrize(
+    ("sql", "says", "position"),
+    [
+        ("SELECT nope FROM things", "nope", 8),
+        ("SELECT 1 FROM\n things WHERE sel 1", "syntax error", 33),
+        ("SELECT at FROM things WHERE sel 1", "syntax error", 33),
+        ("SELECT 'ü', nope FROM things", "nope", 13),
+        ("SELECT 1 FROM nowhere", "nowhere", 15),
+        ("SELECT 1; SELECT 2", "one statement", None),
+        ("   ", "no SQL", None),
+        ("CREATE TABLE x (a int)", "read-only", None),
+        ("COPY things TO 'x.csv'", "read-only", None),
+        ("DROP VIEW gold.things", "read-only", None),
+        ("SET memory_limit = '1TB'", "read-only", None),
+        ("INSTALL httpfs", "read-only", None),
+        ("EXPLAIN ANALYZE SELECT 1", "read-only", None),
+        ("SELECT * FROM read_text('/etc/hostname')", "disabled", None),
+        ("SELECT * FROM '/etc/hostname'", "hostname", None),
+        ("SELECT * FROM sqlite_scan('a', 'b')", "sqlite_scan", None),
+    ],
+)
+def test_sql_that_cannot_run_says_why_and_where(small: SmallLake, sql: str, says: str, position: int | None) -> None:
+    with pytest.raises(QueryError, match=says) as caught:
+        Lake.open(small.path).query(sql)
+    if position is not None:
+        assert caught.value.position == position
+    assert "\n" not in str(caught.value)
+
+
+def test_the_place_is_shown() -> None:
+    error = QueryError("no such column", sql="SELECT a,\n  nope FROM x", position=13)
+    assert error.shown() == "no such column\nline 2:   nope FROM x\n          ^"
+
+
+def test_a_long_question_is_ended(small: SmallLake) -> None:
+    began = time.monotonic()
+    with pytest.raises(QueryTimeout, match=r"longer than 0\.3 s"):
+        Lake.open(small.path).query(
+            "SELECT max(a.range * b.range) FROM range(10000000) a, range(10000000) b", timeout_s=0.3
+        )
+    assert time.monotonic() - began < 25
+
+
+def test_rows_and_memory_are_bounded(small: SmallLake) -> None:
+    lake = Lake.open(small.path, memory_mb=64)
+    answer = lake.query("SELECT range FROM range(100000)", max_rows=10)
+    assert len(answer.rows) == 10
+    assert answer.truncated
+    with pytest.raises(QueryError, match="more memory"):
+        lake.query("SELECT string_agg(range || 'xxxxxxxxxxxxxxxxxxxxxxxx') FROM range(20000000)")
+
+
+def test_many_threads_ask_at_once(small: SmallLake) -> None:
+    lake = Lake.open(small.path)
+    seen: list[int] = []
+
+    def ask() -> None:
+        seen.append(lake.query("SELECT sum(n) FROM things").rows[0][0])
+
+    threads = [threading.Thread(target=ask) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [15] * 12
+
+
+def test_no_lake_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(NoLake, match="routebook lake build --lake") as caught:
+        open_lake(tmp_path / "nothing")
+    assert caught.value.command == f"routebook lake build --lake {tmp_path / 'nothing'}"
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_a_lake_without_a_build(tmp_path: Path) -> None:
+    SmallLake(tmp_path / "lake")
+    with pytest.raises(NoLake, match="no build has finished yet"):
+        open_lake(tmp_path / "lake")
+
+
+def test_a_newer_lake_is_refused_by_name(tmp_path: Path) -> None:
+    SmallLake(tmp_path / "lake", form="2").publish()
+    with pytest.raises(NewerLake, match="format 2"):
+        open_lake(tmp_path / "lake")
+
+
+@pytest.mark.parametrize("damage", ["catalog", "metadata", "data"])
+def test_a_broken_lake_says_what_is_broken(small: SmallLake, damage: str) -> None:
+    if damage == "catalog":
+        (small.path / "catalog.db").write_bytes(b"this is not SQLite" * 100)
+    for file in small.path.rglob("*.json" if damage == "metadata" else "*.parquet"):
+        if damage != "catalog":
+            file.unlink()
+    with pytest.raises(BrokenLake):
+        open_lake(small.path).query("SELECT * FROM things")
+
+
+def test_deleted_rows_are_not_seen(small: SmallLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where files alone do not tell the rows, PyIceberg reads them."""
+    monkeypatch.setattr("routebook.lake.published._local", lambda location: None)
+    lake = Lake.open(small.path)
+    assert lake.query("SELECT ns, at FROM things ORDER BY n DESC LIMIT 1").rows == [("b", "2026-01-02T13:00:00.250Z")]

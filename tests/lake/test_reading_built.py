@@ -1,0 +1,76 @@
+"""A lake as `lake build` makes it, read without a JVM: every declared table, every report, days of any zone."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from routebook.fleet.shipped import load_scenario
+from routebook.fleet.simulation import Simulation
+from routebook.lake.declared import declared
+from routebook.lake.opening import open_lake
+from routebook.lake.reading import Lake
+from routebook.lake.reports import REPORTS, make_report
+from routebook.lake.reports.availability import daily, from_spans
+from routebook.lake.reports.scope import Scope
+from tests.support.process import Process
+
+pytestmark = pytest.mark.slow
+BUILD_S = 600.0
+START_MS = 1_767_225_600_000
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    pytest.importorskip("routebook.cli.lake")
+    folder = tmp_path_factory.mktemp("built")
+    scenario = load_scenario("eventful-days").sized(brokers=6, topics=12, clients=3)
+    Simulation(scenario, days=1.25, seed=5, nameservers=2, start_ms=START_MS, out=folder / "sim").run()
+    journals = [word for number in (1, 2) for word in ("--journal", str(folder / "sim" / f"ns-{number}"))]
+    build = Process("lake", "build", *journals, "--lake", str(folder / "lake"), "--master", "local[1]")
+    try:
+        assert build.wait(timeout_s=BUILD_S) == 0, build.log
+    finally:
+        build.kill()
+    with open_lake(folder / "lake") as opened:
+        yield opened
+
+
+def test_every_declared_table_is_there_with_its_columns(lake: Lake) -> None:
+    found = {table.path: [column.name for column in table.columns] for table in lake.tables()}
+    for table in declared().values():
+        assert found[table.path] == re.findall(r"(?:^|,)\s*`?(\w+)`? (?=\w)", _flat(table.columns)), table.path
+
+
+def test_every_table_can_be_asked(lake: Lake) -> None:
+    for table in lake.tables():
+        assert lake.query(f"SELECT count(*) FROM {table.path}").rows == [(table.rows,)]
+        lake.query(f"SELECT * FROM {table.path} LIMIT 5")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_report_can_be_made(lake: Lake, name: str) -> None:
+    msgspec.json.encode(make_report(lake, name, days=3, zone="Asia/Kolkata"))
+
+
+def test_days_cut_from_spans_are_those_of_the_table(lake: Lake) -> None:
+    """What is done for other zones gives the table's own figures for UTC."""
+    scope = Scope(lake, lake.build(), days=3, zone="UTC", ns=None, cluster=None)
+    table, cut = (
+        {
+            (row["day"], row["broker"], row["addr"]): (round(row["up"], 2), round(row["seen"], 2), row["outages"])
+            for row in rows
+        }
+        for rows in (daily(scope), from_spans(scope))
+    )
+    assert table
+    assert table == cut
+
+
+def _flat(columns: str) -> str:
+    """Without what stands in brackets."""
+    flat = columns
+    while "<" in flat:
+        flat = re.sub(r"<[^<>]*>", "", flat)
+    return flat

@@ -1,0 +1,41 @@
+"""docs/tables.md is what the tables declare."""
+
+from pathlib import Path
+
+from routebook.lake.declared import declared
+from routebook.lake.tables_page import markdown
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "tables.md"
+# The tables and columns that users' scripts rely upon by name
+RELIED_UPON = {
+    "broker_sessions": "ns cluster broker broker_id addr started_at ended_at end_reason planned duration_s",
+    "broker_availability_daily": (
+        "day ns cluster broker addr observed_s up_s availability outages planned_outages mtbf_s mttr_s"
+    ),
+    "broker_flaps": "ns cluster broker addr window_start window_end transitions brokers_flapping scope",
+    "ns_divergence": "topic broker ns_a ns_b difference from_at to_at duration_s",
+    "route_timeline": "ns topic version valid_from valid_to brokers read_queues write_queues cause",
+    "convergence": "change_id topic broker first_at last_at nameservers spread_ms",
+    "heartbeat_quality": "day ns broker addr beats gap_p50_ms gap_p99_ms gap_max_ms",
+    "detector_tradeoff": "ns timeout_ms false_suspicions_per_broker_day mean_detection_s recommended",
+    "topic_placement": "day ns cluster topic brokers write_queues read_queues skew single_broker no_master",
+    "lookup_demand": "hour ns topic client language version lookups misses bytes",
+    "admin_audit": "at ns peer who action target before after allowed",
+    "outage_impact": "ns broker addr from_at to_at topics topics_without_broker write_queues_lost lookups_during",
+}
+
+
+def test_the_document_is_what_is_declared() -> None:
+    # to make it again: python -m routebook.lake.tables_page > docs/tables.md
+    assert DOCUMENT.read_text(encoding="utf-8") == markdown()
+
+
+def test_every_column_that_is_relied_upon_is_there() -> None:
+    for name, columns in RELIED_UPON.items():
+        section = markdown().partition(f"### gold.{name}\n")[2].partition("###")[0]
+        assert [column for column in columns.split() if f"| {column} |" not in section] == []
+
+
+def test_every_gold_table_is_declared_once() -> None:
+    gold = [path for path in declared() if path.startswith("gold.")]
+    assert sorted(gold) == sorted(f"gold.{name}" for name in RELIED_UPON)

@@ -1,0 +1,178 @@
+"""What the lake finds is what was done to the fleet: every shipped scenario, two seeds, and nothing beyond.
+
+A check takes a fleet and the tables of all of them, and gives a Score. To add one: write it, name the tables that it
+reads, and put it into CHECKS.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from pyspark.sql import SparkSession
+
+from routebook.fleet.shipped import shipped_names
+from routebook.fleet.truth import Expected
+from routebook.lake.steps import STEPS
+from tests.support.lake_truth import Score, Simulated, built, is_settling, match, ms, of_fleet, simulate
+
+SEEDS = (1, 2)
+DAYS = {"eventful-days": 1.0}  # the others play from three o'clock on, for an hour at most
+_SOME_DAYS = 0.18
+
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def sessions(fleet: Simulated, rows: Rows) -> Score:
+    """Each end and each beginning of a session."""
+    found = []
+    for row in of_fleet(rows["broker_sessions"], fleet):
+        if not is_settling(ms(row["started_at"])):
+            found.append(_seen("broker_up", row, row["started_at"]))
+        if row["ended_at"] is not None:
+            found.append(_seen("broker_down", row, row["ended_at"], row["end_reason"]))
+    return match("broker_sessions", found, fleet.expected("broker_up", "broker_down"))
+
+
+def role_switches(fleet: Simulated, rows: Rows) -> Score:
+    """Who became master went on under another id."""
+    found = [
+        _seen("broker_changed", row, role["at"])
+        for row in of_fleet(rows["broker_spans"], fleet)
+        for role in row["roles"]
+        if row["state"] == "up"
+    ]
+    return match("broker_spans", found, fleet.expected("broker_changed"))
+
+
+def restarts(fleet: Simulated, rows: Rows) -> Score:
+    """NameServers that stopped and started; all stop at the end, and none of it is an outage."""
+    observed = of_fleet(rows["observed"], fleet)
+    last = {row["ns"]: max(r["from_seq"] for r in observed if r["ns"] == row["ns"]) for row in observed}
+    found = []
+    for row in observed:
+        if not is_settling(ms(row["from_at"])):
+            found.append(_seen("server_started", row, row["from_at"]))
+        if row["from_seq"] != last[row["ns"]]:
+            found.append(_seen("server_stopped", row, row["to_at"]))
+    return match("observed", found, fleet.expected("server_started", "server_stopped"))
+
+
+def outages(fleet: Simulated, rows: Rows) -> Score:
+    """How many of each kind a broker had on each day; what may or may not be seen may be counted."""
+    certain: Counter[tuple[str, str, str]] = Counter()
+    possible: Counter[tuple[str, str, str]] = Counter()
+    for one in fleet.expected("broker_down"):
+        kind = "outages" if {"closed", "expired", "idle"} & set(one.reasons) else "planned_outages"
+        possible[one.ns, one.addr, kind] += 1
+        certain[one.ns, one.addr, kind] += one.certain
+    counted: Counter[tuple[str, str, str]] = Counter()
+    for row in of_fleet(rows["broker_availability_daily"], fleet):
+        for kind in ("outages", "planned_outages"):
+            counted[row["ns"], row["addr"], kind] += row[kind]
+    missed = [f"{fleet.mark}{key}: {counted[key]} of {n}" for key, n in certain.items() if counted[key] < n]
+    beyond = [f"{fleet.mark}{key}: {n} of {possible[key]}" for key, n in counted.items() if n > possible[key]]
+    return Score("broker_availability_daily", sum(counted.values()), missed, beyond)
+
+
+def flaps(fleet: Simulated, rows: Rows) -> Score:
+    """Each flapping as one stretch with all its goings and comings, and blamed on the broker."""
+    expected = [
+        Expected(kind="flap", ns=ns, addr=addr, from_ms=truth.at, to_ms=truth.at + truth.granularity_ms)
+        for truth in fleet.truths
+        if truth.fault == "flap"
+        for ns in truth.nameservers
+        for addr in truth.addrs
+    ]
+    changes = Counter(
+        (one.ns, one.addr, truth.at) for truth in fleet.truths if truth.fault == "flap" for one in truth.expect
+    )
+    found, wrong = [], []
+    for row in of_fleet(rows["broker_flaps"], fleet):
+        found.append(_seen("flap", row, row["window_start"]))
+        told = [n for (ns, addr, at), n in changes.items() if (ns, addr) == (row["ns"], row["addr"])]
+        if row["transitions"] not in told or row["scope"] != "broker":
+            wrong.append(f"{row}: {told}")
+    return match("broker_flaps", found, expected) + Score("broker_flaps", 0, [], wrong)
+
+
+def late_beats(fleet: Simulated, rows: Rows) -> Score:
+    """Brokers that were slow, or stood still, have gaps that others have not."""
+    must, may = set(), set()
+    for truth in fleet.truths:
+        keys = {(ns, addr) for ns in truth.nameservers for addr in truth.addrs}
+        if truth.fault == "slow":
+            must |= keys
+        if truth.fault in ("freeze", "cut", "crash"):
+            may |= keys
+    found = {
+        (row["ns"], row["addr"])
+        for row in of_fleet(rows["heartbeat_quality"], fleet)
+        if (row["gap_max_ms"] or 0) > 36_000  # of beats every 30 s; by chance alone they are two late
+    }
+    return Score(
+        "heartbeat_quality",
+        len(found),
+        [f"{fleet.mark}{key}" for key in must - found],
+        [f"{fleet.mark}{key}" for key in found - must - may],
+    )
+
+
+def advice(fleet: Simulated, rows: Rows) -> Score:
+    """One timeout is recommended for each NameServer, long enough for most that was late and back in time."""
+    recommended = [row for row in of_fleet(rows["detector_tradeoff"], fleet) if row["recommended"]]
+    wrong = [
+        str(row) for row in recommended if row["detector"] != "timeout" or not 30_000 < row["timeout_ms"] <= 120_000
+    ]
+    missed = [f"{fleet.mark}ns-{k}" for k in (1, 2, 3) if [row["ns"] for row in recommended].count(f"ns-{k}") != 1]
+    return Score("detector_tradeoff", len(recommended) - len(wrong), missed, wrong)
+
+
+class Check(NamedTuple):
+    run: Callable[[Simulated, Rows], Score]
+    reads: tuple[str, ...]
+
+
+CHECKS = (
+    Check(sessions, ("broker_sessions",)),
+    Check(role_switches, ("broker_spans",)),
+    Check(restarts, ("observed",)),
+    Check(outages, ("broker_availability_daily",)),
+    Check(flaps, ("broker_flaps",)),
+    Check(late_beats, ("heartbeat_quality",)),
+    Check(advice, ("detector_tradeoff",)),
+)
+
+
+@pytest.fixture(scope="module")
+def fleets(tmp_path_factory: pytest.TempPathFactory) -> list[Simulated]:
+    out = tmp_path_factory.mktemp("fleets")
+    return [
+        simulate(name, seed=seed, days=DAYS.get(name, _SOME_DAYS), out=out / f"{name}-{seed}")
+        for name in shipped_names()
+        for seed in SEEDS
+    ]
+
+
+@pytest.fixture(scope="module")
+def rows(fleets: list[Simulated], spark: SparkSession) -> Rows:
+    return built(fleets, STEPS, sorted({table for check in CHECKS for table in check.reads}), spark)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.run.__name__)
+def test_the_lake_finds_what_was_done_and_nothing_else(check: Check, fleets: list[Simulated], rows: Rows) -> None:
+    scores = [check.run(fleet, rows) for fleet in fleets]
+    total = scores[0]
+    for score in scores[1:]:
+        total = total + score
+    print(total)  # noqa: T201  # shown by pytest -s
+    assert total.right > 0
+    assert (total.missed, total.unexplained) == ([], [])
+
+
+def _seen(kind: str, row: dict[str, Any], at: Any, reason: str | None = None) -> tuple[Expected, str]:
+    reasons = () if reason is None else (reason,)
+    moment = ms(at)
+    one = Expected(kind=kind, ns=row["ns"], addr=row.get("addr", ""), reasons=reasons, from_ms=moment, to_ms=moment)
+    return one, f"{kind} {row}"
