@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup run test soak differential interop demo bench check lint types contracts format clean
+.PHONY: help setup tools run test soak differential interop console demo bench bench-quick check lint types contracts format clean
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
 
@@ -16,10 +16,13 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,lake]'
 	@touch $(STAMP)
 
-run: setup       ## start the NameServer
-	$(BIN)/routebook serve
+run: setup       ## start a NameServer, its console, and the lake that follows it
+	$(BIN)/routebook up
 
-test: setup      ## all tests
+tools:           ## fetch what tests need besides Python: Chromium, axe
+	@tests/tools.sh
+
+test: setup tools  ## all tests
 	$(PYTEST)
 
 soak: setup      ## two minutes of a fleet with faults and restarts
@@ -40,6 +43,10 @@ check: lint types contracts test  ## the gate that CI runs
 demo: setup      ## two NameServers and a fleet with faults; ctrl-c ends it
 	$(BIN)/python -m routebook.fleet.demo
 
+console: tools   ## build the console again; fails if what is checked in differs
+	cd console && npm test --silent && npm run build --silent
+	git diff --exit-code --stat -- src/routebook/console/assets
+
 differential: setup  ## the long form of the comparison with Java
 	$(PYTEST) tests/interop/test_differential.py --differential-ops 20000
 
@@ -48,7 +55,11 @@ interop: setup   ## real brokers, SDKs, mqadmin, proxy, controller; renews the t
 	$(PYTEST) tests/interop/programs --programs --programs-report build/programs.json
 	$(BIN)/python -m tests.interop.programs.table build/programs.json
 
+bench-quick: setup  ## the speed table beside Java, Rust and the limit, in some minutes
+	$(BIN)/python -m benchmarks.run --quick
+
 bench: setup     ## what it costs: memory, journal, history, warm start
+	$(BIN)/python -m benchmarks.run
 	$(BIN)/python benchmarks/many_topics.py
 	$(BIN)/python benchmarks/journal_cost.py
 	$(BIN)/python benchmarks/history.py

@@ -18,7 +18,7 @@ __all__ = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options of single tests: the differential one's, the soak's."""
+    """Options of single tests: the differential one's, the soak's, the console's, fuzz, attacks, chaos."""
     group = parser.getgroup("differential", "Routebook beside the Java NameServer")
     group.addoption(
         "--differential-seed", type=int, help="this seed (default: a random one, under CI=true always the same)"
@@ -26,6 +26,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--differential-ops", type=int, default=3000, help="how many random operations (default: 3000)")
     parser.addoption("--programs", action="store_true", help="also run the tests with real programs of others")
     parser.addoption("--programs-report", metavar="FILE", help="write down what they showed, as JSON")
+    parser.addoption("--screenshots", help="keep pictures of the console's pages in this folder")
+    parser.addoption(
+        "--attack-scale", type=float, default=1.0, help="how much more than usual attacks send (make fuzz: 20)"
+    )
+    parser.addoption("--chaos-seconds", type=float, default=45.0, help="how long faults are injected (default: 45)")
+    parser.addoption("--chaos-seed", type=int, default=10, help="which faults, and when (default: 10)")
+    parser.addoption("--fuzz-seconds", type=float, default=18.0, help="how long all corpora are changed (default: 18)")
+    parser.addoption("--fuzz-seed", type=int, default=10, help="how they are changed (default: 10)")
+    parser.addoption(
+        "--reliability-report", metavar="FILE", help="append what fuzz, attacks and chaos saw, as JSON lines"
+    )
     parser.addoption("--soak-seconds", type=float, default=12.0, help="how long the soak test lasts (default: 12)")
 
 

@@ -2,8 +2,10 @@
 
 RoutebookError
 ├── ProtocolError        bytes that are not the protocol: the connection closes, nothing is answered
+│   └── FrameTooLong     a frame beyond the limit
 ├── RequestError         a request that is answered with a code other than 0
 │   ├── BadRequest       1   a field, name or body that cannot be used
+│   │   └── TooMuch      1   more than a limit allows; says which
 │   ├── NotReady         1   too early: the readiness gate is shut
 │   ├── Disabled         1   switched off by a setting
 │   ├── Busy             2   more requests than the server can take just now
@@ -30,7 +32,8 @@ RoutebookError
     ├── HomeError        the home folder: unreadable, locked, foreign
     ├── KvFileError      kvConfig.json cannot be read
     ├── ListenError      the port cannot be had
-    └── TlsError         a certificate, key or trust file
+    ├── TlsError         a certificate, key or trust file
+    └── AccessFileError  the file of identities
 """
 
 from routebook.codes import ResponseCode
@@ -42,6 +45,10 @@ class RoutebookError(Exception):
 
 class ProtocolError(RoutebookError):
     """These bytes are not the RocketMQ remoting protocol."""
+
+
+class FrameTooLong(ProtocolError):
+    """A frame that announces more bytes than are allowed."""
 
 
 class RequestError(RoutebookError):
@@ -65,6 +72,14 @@ class RequestError(RoutebookError):
 
 class BadRequest(RequestError):
     """A field, name or body that cannot be used."""
+
+
+class TooMuch(BadRequest):
+    """More than a limit allows; `limit` is the name that the limit has among the metrics."""
+
+    def __init__(self, remark: str, *, limit: str) -> None:
+        super().__init__(remark)
+        self.limit = limit
 
 
 class NotReady(RequestError):
@@ -193,3 +208,7 @@ class ListenError(StartError):
 
 class TlsError(StartError):
     """A certificate, key or trust file cannot be used."""
+
+
+class AccessFileError(StartError):
+    """The file of identities cannot be used."""

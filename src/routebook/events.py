@@ -190,10 +190,15 @@ class SettingChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="se
 
 
 class RequestDenied(Asked, frozen=True, kw_only=True, tag_field="kind", tag="request_denied"):
-    """A request was refused with NO_PERMISSION."""
+    """A request was refused with NO_PERMISSION; over HTTP, with 401 or 403, where `code` is 0.
+
+    `count` tells of more of the same (this peer's address, code and why) within a minute, after the first. A row
+    without a peer stands for all that came when the minute had its fill of distinct ones.
+    """
 
     code: int
     why: str
+    count: int = 1
 
 
 class HeartbeatMinute(_Event, frozen=True, kw_only=True, tag_field="kind", tag="heartbeat_minute"):

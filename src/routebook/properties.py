@@ -16,7 +16,6 @@ _BLANKS: Final = " \t\f"
 _CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _ESCAPES: Final = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f", "\\": "\\\\"}
 _NATURAL_LINE: Final = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
-_TRAILING_BACKSLASHES: Final = re.compile(r"\\+\Z")
 _HEX: Final = re.compile(r"[0-9A-Fa-f]{4}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -127,8 +126,8 @@ def _logical_lines(text: str) -> Iterator[_Logical]:
                     return
                 continue
             first_line = number
-        backslashes = _TRAILING_BACKSLASHES.search(stripped)
-        continued = backslashes is not None and len(backslashes[0]) % 2 == 1
+        # counted from the end: a pattern would try every backslash of a line that is nothing else as the first one
+        continued = (len(stripped) - len(stripped.rstrip("\\"))) % 2 == 1
         pieces.append((len(content), start))
         content += stripped[:-1] if continued else stripped
         if continued and not at_end:

@@ -165,6 +165,11 @@ class LookupRollup:
             row = self._rows[key] = [0, 0, 0]
         return row
 
+    @property
+    def rows(self) -> Mapping[LookupKey, LookupRow]:
+        """What was counted since the last `take`; to be read only."""
+        return self._rows
+
     def take(self, minute_ms: int) -> list[LookupMinute]:
         """The rows of the minute that began at `minute_ms`, the others last; and begin the next."""
         rows = [

@@ -38,7 +38,8 @@ CHECKS = [
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home: Path = tmp_path_factory.mktemp("home")
-    with serving(home, http="127.0.0.1:0") as ns:
+    # whatever address is made up, the server is not to go there
+    with serving(home, http="127.0.0.1:0", settings={"routebook.console.compare": "peers"}) as ns:
         address = ns.wait_until_http()
         with Client(ns.address) as client:
             for number in range(3):
@@ -75,12 +76,13 @@ def test_every_path_is_documented_with_its_refusals(url: str) -> None:
     document = httpx.get(f"{url}/schema/openapi.json").json()
     assert document["info"]["title"] == "Routebook"
     for path, item in document["paths"].items():
-        assert set(item) == {"get"}, f"{path} can be written"
-        operation = item["get"]
-        assert operation["summary"], path
-        for parameter in operation.get("parameters", []):
-            assert parameter["description"], (path, parameter["name"])
-        for status, response in operation["responses"].items():
-            if status.startswith(("4", "5")) and path != "/readyz":
-                (content,) = response["content"].values()
-                assert content["schema"] == {"$ref": "#/components/schemas/Problem"}, (path, status)
+        if not path.startswith(("/v1/admin/", "/v1/session", "/v1/compare")):
+            assert set(item) == {"get"}, f"{path} can be written"
+        for method, operation in item.items():
+            assert operation["summary"], path
+            for parameter in operation.get("parameters", []):
+                assert parameter["description"], (path, parameter["name"])
+            for status, response in operation["responses"].items():
+                if status.startswith(("4", "5")) and path != "/readyz":
+                    (content,) = response["content"].values()
+                    assert content["schema"] == {"$ref": "#/components/schemas/Problem"}, (method, path, status)

@@ -1,6 +1,7 @@
 """A restart under the same make-believe brokers: how long clients of Java's NameServer and of ours have no route."""
 
 import pytest
+
 from benchmarks.warm_start import compare
 
 PERIOD_S = 8.0  # real brokers register each 30 s

@@ -98,6 +98,7 @@ class World:
         self.promised: set[int] = set()  # numbers that were said to be on disk
         self.moments: dict[int, dict[str, Any]] = {}  # the tables when a number was the last
         self.handed_out: set[int] = set()  # by this start
+        self.ever_handed_out: set[int] = set()
         self.lost = False  # whether records were dropped since the last snapshot
         self.start()
 
@@ -131,6 +132,7 @@ class World:
         before = self.recorder.last_seq
         seq = self.recorder.record(outcome.events, at_ms=self.now_ms)
         self.handed_out.update(range(before + 1, seq + 1))
+        self.ever_handed_out |= self.handed_out
         self.lost |= self.memory.journal.status().dropped_records > dropped
         if seq:
             self.moments[seq] = plain(self.nameserver.routes)
@@ -205,7 +207,7 @@ class World:
     def restart(self) -> None:
         """From what a crash left."""
         self.files = self.files.after_crash()
-        survived = self.handed_out & {item.record.seq for item in read(self.files) if isinstance(item, Line)}
+        survived = self.ever_handed_out & {item.record.seq for item in read(self.files) if isinstance(item, Line)}
         self.start()
         _, numbers, _ = fold_journal(self.files)
         assert self.promised <= set(numbers), "what was said to be on disk is there"

@@ -1,4 +1,4 @@
-"""A real file system of one mebibyte, where this user may mount one."""
+"""A real file system of one mebibyte, or a few, where this user may mount one."""
 
 import subprocess
 from collections.abc import Iterator
@@ -31,12 +31,15 @@ class SmallDisk:
 
 
 @contextmanager
-def small_disk(path: Path) -> Iterator[SmallDisk]:
+def small_disk(path: Path, *, mebibytes: int = 1) -> Iterator[SmallDisk]:
     """Mounted at `path`; the test is skipped where that is not allowed."""
     path.mkdir()
     try:
         made = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path], capture_output=True, text=True, check=False
+            ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", path],
+            capture_output=True,
+            text=True,
+            check=False,
         )
     except FileNotFoundError:
         pytest.skip("there is no `mount` here")

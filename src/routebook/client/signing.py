@@ -6,18 +6,12 @@ Java: AclClientRPCHook and AclSigner of rocketmq-client 5.5.0. That hook sends n
 Alibaba's clients do (ALIYUN, CLOUD, ALL) and sign it like any other field: `channel` is for servers that want it.
 """
 
-from base64 import b64encode
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 
+from routebook.access.signature import ACCESS_KEY, CHANNEL, SECURITY_TOKEN, SIGNATURE, content_of, sign
 from routebook.errors import UsageError
-
-ACCESS_KEY: Final = "AccessKey"
-SECURITY_TOKEN: Final = "SecurityToken"  # noqa: S105 - the name of a field
-CHANNEL: Final = "OnsChannel"
-SIGNATURE: Final = "Signature"
 
 
 class Credentials(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,24 +38,5 @@ def signed(ext: Mapping[str, str] | None, body: bytes | None, credentials: Crede
         fields[SECURITY_TOKEN] = credentials.security_token
     if credentials.channel is not None:
         fields[CHANNEL] = credentials.channel
-    fields[SIGNATURE] = signature(fields, body, credentials.secret_key)
+    fields[SIGNATURE] = sign(content_of(fields, body), credentials.secret_key)
     return fields
-
-
-def signature(ext: Mapping[str, str], body: bytes | None, secret_key: str) -> str:
-    """The signature over these fields (one that is among them already does not count) and the body."""
-    import hmac  # noqa: PLC0415 - few sign, and it costs
-
-    content = "".join(ext[name] for name in sorted(ext, key=_java_order) if name != SIGNATURE)
-    return b64encode(hmac.digest(_utf8(secret_key), _utf8(content) + (body or b""), "sha1")).decode()
-
-
-def _java_order(name: str) -> bytes:
-    return name.encode("utf-16-be", "surrogatepass")
-
-
-def _utf8(text: str) -> bytes:
-    # Java: half a surrogate pair becomes a question mark, and two halves that meet become one character
-    if text.isascii():
-        return text.encode()
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass").encode("utf-8", "replace")

@@ -9,7 +9,7 @@ from routebook.doctor.seen import entries as entries_of
 from routebook.doctor.seen import groups as groups_of
 from routebook.model import BrokerData
 
-_SYSTEM: Final = frozenset(
+SYSTEM_TOPICS: Final = frozenset(
     {
         "BenchmarkTest",
         "CHECKPOINT_TOPIC",
@@ -21,7 +21,7 @@ _SYSTEM: Final = frozenset(
         "TRANS_CHECK_MAX_TIME_TOPIC",
     }
 )
-_SYSTEM_PREFIXES: Final = ("rmq_sys_", "RMQ_SYS_", "%RETRY%", "%DLQ%")
+SYSTEM_PREFIXES: Final = ("rmq_sys_", "RMQ_SYS_", "%RETRY%", "%DLQ%")
 
 
 def permissions(seen: Seen) -> Iterable[Finding]:
@@ -86,4 +86,4 @@ def is_system_topic(topic: str, groups: Mapping[str, BrokerData]) -> bool:
     """Whether RocketMQ itself made it; also a topic for each broker and cluster."""
     clusters = {data.cluster for data in groups.values()}
     own = topic in groups or topic in clusters or topic.removesuffix("_REPLY_TOPIC") in clusters
-    return own or topic in _SYSTEM or topic.startswith(_SYSTEM_PREFIXES)
+    return own or topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIXES)

@@ -14,6 +14,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -94,7 +95,9 @@ async def _read_away(stream: asyncio.StreamReader) -> None:
 class Demo:
     """All of it, in one folder."""
 
-    def __init__(self, folder: Path, *, duration_ms: int | None = None, watched: bool = True) -> None:
+    def __init__(
+        self, folder: Path, *, duration_ms: int | None = None, watched: bool = True, with_lake: bool = False
+    ) -> None:
         self._duration_ms = duration_ms
         self._watched = watched
         self._stop = asyncio.Event()
@@ -109,7 +112,8 @@ class Demo:
             )
             for number in (1, 2)
         ]
-        self.followers: list[Part] = []
+        self._lake = folder / "lake" if with_lake else None
+        self.followers = [_lake_of(folder, [folder / f"ns-{number}" for number in (1, 2)])] if with_lake else []
 
     def stop(self) -> None:
         """End it, in order."""
@@ -141,11 +145,21 @@ class Demo:
             f"  routebook brokers -n '{addresses}'",
             f"  routebook diff {addresses.replace(';', ' ')}",
             f"  curl -N http://{self.nameservers[0].places['http']}/v1/events",
+            *self._of_lake(),
             "",
             "ctrl-c ends it.",
             "",
         ]
         return lines
+
+    def _of_lake(self) -> Sequence[str]:
+        if self._lake is None:
+            return ()
+        return (
+            "",
+            "  after a minute or so, when the lake has its first build:",
+            f"  routebook lake report --lake {self._lake}",
+        )
 
     async def _play(self) -> None:
         run = FleetRun(
@@ -182,6 +196,12 @@ class Demo:
         await part.start()
 
 
+def _lake_of(folder: Path, homes: Sequence[Path]) -> Part:
+    """The lake over the journals of all NameServers. If it fails, the rest of the demo goes on without it."""
+    journals = [word for home in homes for word in ("--journal", str(home / "journal"))]
+    return Part("lake", "follow", *journals, "--lake", str(folder / "lake"), listens={}, places={})
+
+
 async def _show(run: FleetRun) -> None:
     from rich.console import Console  # noqa: PLC0415 - only where somebody looks
 
@@ -212,12 +232,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code."""
     parser = argparse.ArgumentParser(prog="routebook-demo", description="Two NameServers and a fleet with faults.")
     parser.add_argument("--seconds", type=float, help="how long [until ctrl-c, at most an hour]")
+    parser.add_argument("--no-lake", action="store_true", help="without the lake [with it, where Spark is installed]")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what the NameServers write there")
     options = parser.parse_args(arguments)
     folder = options.keep or Path(tempfile.mkdtemp(prefix="routebook-demo-"))
     duration_ms = None if options.seconds is None else int(options.seconds * 1000)
     try:
-        asyncio.run(_demo(folder, duration_ms))
+        with_lake = not options.no_lake and find_spec("pyspark") is not None
+        asyncio.run(_demo(folder, duration_ms, with_lake=with_lake))
     except DemoError as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -227,8 +249,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-async def _demo(folder: Path, duration_ms: int | None) -> None:
-    demo = Demo(folder, duration_ms=duration_ms, watched=sys.stdout.isatty())
+async def _demo(folder: Path, duration_ms: int | None, *, with_lake: bool) -> None:
+    demo = Demo(folder, duration_ms=duration_ms, watched=sys.stdout.isatty(), with_lake=with_lake)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, demo.stop)

@@ -8,6 +8,7 @@ from typing import Final
 from routebook.client.addresses import Address
 from routebook.client.client import NameServerClient
 from routebook.client.queues import publish_queues
+from routebook.client.signing import Credentials
 from routebook.codes import RequestCode, ResponseCode
 from routebook.errors import ConnectionFailed, MalformedRoute, ProtocolError
 from routebook.fleet.census import FleetClient
@@ -35,6 +36,7 @@ class LiveClient:
         pace: Pace,
         traffic: Traffic,
         sightings: Sightings,
+        credentials: Credentials | None = None,
     ) -> None:
         home = client.number % len(addresses)
         self._order = (*addresses[home:], *addresses[:home])
@@ -43,6 +45,7 @@ class LiveClient:
         self._pace = pace
         self._traffic = traffic
         self._sightings = sightings
+        self._credentials = credentials
         self._roaming = cycle(self._order)
         self._known: set[str] = set()
         self._missing: dict[str, None] = {}  # looked for again soon
@@ -50,7 +53,9 @@ class LiveClient:
     async def run(self) -> None:
         """Poll every topic in turn, those without a route every second."""
         clock = asyncio.get_running_loop().time
-        async with NameServerClient(self._order, timeout_s=_TIMEOUT_S, shuffle=False) as nameservers:
+        async with NameServerClient(
+            self._order, timeout_s=_TIMEOUT_S, shuffle=False, credentials=self._credentials
+        ) as nameservers:
             await self._pace.sleep(self._client.phase * self._poll_ms)
             due = clock()
             while True:

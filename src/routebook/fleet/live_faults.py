@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from routebook.client.addresses import Address
 from routebook.client.client import NameServerClient
+from routebook.client.signing import Credentials
 from routebook.codes import MASTER_ID
 from routebook.errors import RoutebookError
 from routebook.fleet.incidents import Incident, TopicChange
@@ -28,6 +29,7 @@ class LiveFaults:
         pace: Pace,
         now_ms: Callable[[], int],
         restart: Restart | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
         """`restart` stops a NameServer, by its place, for so many seconds; a fleet by itself cannot."""
         self._brokers = brokers
@@ -35,6 +37,7 @@ class LiveFaults:
         self._pace = pace
         self._now_ms = now_ms
         self._restart = restart
+        self._credentials = credentials
         self._groups: dict[str, list[LiveBroker]] = {}
         for broker in brokers:
             self._groups.setdefault(broker.voice.member.broker, []).append(broker)
@@ -118,7 +121,7 @@ class LiveFaults:
     async def _delete(self, topic: str) -> None:
         """As mqadmin does, at every NameServer; one that does not answer keeps the topic, as with mqadmin."""
         try:
-            async with NameServerClient(self._addresses) as admin:
+            async with NameServerClient(self._addresses, credentials=self._credentials) as admin:
                 await admin.everywhere(lambda server: server.delete_topic(topic))
         except RoutebookError:
             return

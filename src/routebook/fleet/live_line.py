@@ -10,6 +10,7 @@ import msgspec
 from routebook.client.addresses import Address
 from routebook.client.dial import open_link
 from routebook.client.link import Link
+from routebook.client.signing import Credentials, signed
 from routebook.errors import ConnectionFailed, TimedOut
 from routebook.fleet.pace import Pace
 from routebook.fleet.traffic import Traffic
@@ -31,12 +32,14 @@ class LiveLine:
         traffic: Traffic,
         serialize_type: SerializeType = SerializeType.JSON,
         opaques: Iterator[int] | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
         self.address = address
         self._pace = pace
         self._traffic = traffic
         self._serialize_type = serialize_type
         self._opaques = opaques or count()
+        self._credentials = credentials
         self._link: Link | None = None
         self._healed = asyncio.Event()
         self._healed.set()
@@ -139,4 +142,8 @@ class LiveLine:
 
     def _stamped(self, command: Command) -> Command:
         opaque = next(self._opaques) % _OPAQUES
-        return msgspec.structs.replace(command, opaque=opaque)
+        if self._credentials is None:
+            return msgspec.structs.replace(command, opaque=opaque)
+        given = {name: value for name, value in (command.ext or {}).items() if value is not None}
+        ext: dict[str, str | None] = {**signed(given, command.body, self._credentials)}
+        return msgspec.structs.replace(command, opaque=opaque, ext=ext)

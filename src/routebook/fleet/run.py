@@ -12,6 +12,7 @@ import msgspec
 
 from routebook.client.addresses import Address
 from routebook.client.client import NameServerClient
+from routebook.client.signing import Credentials
 from routebook.fleet.broker_port import BrokerPort
 from routebook.fleet.census import PORT, Census, Member, take_census
 from routebook.fleet.chance import chance
@@ -63,8 +64,11 @@ class FleetRun:
         scale: float = 1.0,
         restart: Restart | None = None,
         on_fault: Callable[[FaultDone], None] | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
+        """`credentials` are those of all brokers and clients, where the NameServers want signed requests."""
         self.scenario = scenario
+        self._credentials = credentials
         self.addresses = tuple(addresses)
         self._seed = seed
         self._pace = Pace(scale)
@@ -96,7 +100,7 @@ class FleetRun:
 
     async def run(self) -> FleetReport:
         """All of it. Raises ConnectionFailed if no NameServer answers at the beginning."""
-        async with NameServerClient(self.addresses) as first:
+        async with NameServerClient(self.addresses, credentials=self._credentials) as first:
             await first.cluster_info()
         _raise_file_limit()
         loop = asyncio.get_running_loop()
@@ -142,7 +146,14 @@ class FleetRun:
         terms = self.scenario.brokers
         form = SerializeType.ROCKETMQ if terms.header == "binary" else SerializeType.JSON
         lines = [
-            LiveLine(address, pace=self._pace, traffic=self._traffic, serialize_type=form) for address in self.addresses
+            LiveLine(
+                address,
+                pace=self._pace,
+                traffic=self._traffic,
+                serialize_type=form,
+                credentials=self._credentials,
+            )
+            for address in self.addresses
         ]
         return LiveBroker(
             BrokerVoice(member, terms, topics, now_ms=_now_ms(), scale=self._pace.scale),
@@ -175,11 +186,19 @@ class FleetRun:
                     pace=self._pace,
                     traffic=self._traffic,
                     sightings=self._sightings,
+                    credentials=self._credentials,
                 )
                 tasks.create_task(live.run())
 
     async def _incidents(self) -> None:
-        faults = LiveFaults(self._brokers, self.addresses, pace=self._pace, now_ms=_now_ms, restart=self._restart)
+        faults = LiveFaults(
+            self._brokers,
+            self.addresses,
+            pace=self._pace,
+            now_ms=_now_ms,
+            restart=self._restart,
+            credentials=self._credentials,
+        )
         async with asyncio.TaskGroup() as tasks:
             for incident in self._timetable.incidents:
                 wait_s = self._began + self._pace.s(incident.at_ms) - asyncio.get_running_loop().time()

@@ -169,13 +169,17 @@ class VirtualFaults:
         epoch = new.voice.version.state_version + 1
         slave_id = new.voice.broker_id
         new.voice.take_role(MASTER_ID, epoch=epoch, now_ms=now_ms)
-        old.voice.take_role(slave_id, epoch=epoch, now_ms=now_ms)
-        old.voice.follow(new.voice)
         for line in new.lines:
             self._time.soon(now_ms, partial(self._speak_up, line))
-        for line in old.lines:
-            self._time.soon(now_ms + _DEMOTION_MS, partial(self._speak_up, line))
+        self._time.at(now_ms + _DEMOTION_MS, partial(self._demote, old, new, slave_id, epoch))
         return new.voice.member
+
+    def _demote(self, old: VirtualBroker, new: VirtualBroker, slave_id: int, epoch: int, now_ms: int) -> None:
+        """Not before all know the new master: a beat of the old one that falls between would claim the slave's id."""
+        old.voice.take_role(slave_id, epoch=epoch, now_ms=now_ms)
+        old.voice.follow(new.voice)
+        for line in old.lines:
+            self._time.soon(now_ms, partial(self._speak_up, line))
 
     def _speak_up(self, line: VirtualLine, now_ms: int) -> None:
         """Register out of turn."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from routebook.codes import RequestCode
-from routebook.errors import Denied, RequestError, Unsupported
+from routebook.errors import Denied, RequestError, TooMuch, Unsupported
 from routebook.events import RequestDenied
 from routebook.handlers import brokers, configuration, kv, lookup, topics
 from routebook.handlers.nameserver import NameServer
@@ -50,6 +50,9 @@ def dispatch(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> O
     except Denied as refusal:
         denied = RequestDenied(code=command.code, why=refusal.remark or "")
         return Outcome(_refused(refusal), (denied,))
+    except TooMuch as refusal:
+        ns.exceeded[refusal.limit] += 1
+        return Outcome(_refused(refusal))
     except RequestError as refusal:
         return Outcome(_refused(refusal))
 

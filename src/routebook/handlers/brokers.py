@@ -4,7 +4,7 @@ import re
 import zlib
 
 from routebook.codes import ORDER_TOPIC_NAMESPACE
-from routebook.errors import BadRequest
+from routebook.errors import BadRequest, Denied
 from routebook.handlers.names import check_names, checked_name, optional_name, required_name
 from routebook.handlers.nameserver import NameServer
 from routebook.handlers.outcome import DONE, OK, Caller, Outcome
@@ -18,6 +18,7 @@ from routebook.wire.request_bodies import decode_data_version
 _HIGHEST_VERSION = 612  # Java: MQVersion.HIGHER_VERSION
 _MAPPING_VERSION = re.compile(rb'"mappingDataVersion":\{"counter":-?\d+,"stateVersion":-?\d+,"timestamp":-?\d+\}')
 _HEAD_BYTES = 1024
+_NOT_CONTENT = ("bodyCrc32", "Signature", "AccessKey", "SecurityToken")
 
 
 def register_broker(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> Outcome:
@@ -30,7 +31,7 @@ def register_broker(ns: NameServer, command: Command, caller: Caller, now_ms: in
     if result is not None:
         ns.meter.beat(key, ext.get("brokerName") or "", now_ms)
         return Outcome(_registered(ns, result))
-    registration = _registration(ns, command, now_ms)
+    registration = _registration(ns, command, caller, now_ms)
     result, change = ns.routes.register(
         registration,
         connection=caller.connection,
@@ -41,20 +42,25 @@ def register_broker(ns: NameServer, command: Command, caller: Caller, now_ms: in
     if result is None:
         raise BadRequest("register broker failed", with_header=True)
     ns.meter.happened(change.events)
-    if ns.routes.has_lease(key):
+    lease = ns.routes.lease_table.get(key)
+    if lease is not None:
+        lease.version = command.version
         ns.meter.beat(key, registration.broker, now_ms)
     return Outcome(_registered(ns, result), change.events, change.effects)
 
 
 def unregister_broker(ns: NameServer, command: Command, caller: Caller, _now_ms: int) -> Outcome:
     """104. Done before the answer; in Java a moment later."""
-    key = BrokerKey(required_name(command, "clusterName"), required_name(command, "brokerAddr"))
+    longest = ns.settings.name_length
+    key = BrokerKey(
+        required_name(command, "clusterName", longest=longest), required_name(command, "brokerAddr", longest=longest)
+    )
     broker_id = long_field(command, "brokerId")
     if broker_id is None:
         raise BadRequest("brokerId is missing or not a number: nothing was changed")
     change = ns.routes.unregister(
         key,
-        broker=required_name(command, "brokerName"),
+        broker=required_name(command, "brokerName", longest=longest),
         broker_id=broker_id,
         connection=caller.connection,
         policy=ns.settings.policy,
@@ -110,9 +116,10 @@ def add_write_perm_of_broker(ns: NameServer, command: Command, _caller: Caller, 
     return Outcome(Reply(ext={"addTopicCount": str(count)}), change.events, change.effects)
 
 
-def _registration(ns: NameServer, command: Command, now_ms: int) -> Registration:
+def _registration(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> Registration:
     if command.version < 0:
         raise BadRequest(f"version {command.version} is not a RocketMQ version")
+    longest = ns.settings.name_length
     body = decode_register_body(
         command.body,
         version=min(command.version, _HIGHEST_VERSION),
@@ -121,29 +128,32 @@ def _registration(ns: NameServer, command: Command, now_ms: int) -> Registration
         max_inflated=ns.settings.max_inflated_bytes,
         now_ms=now_ms,
     )
-    _check_body_names(body)
+    _check_body_names(body, caller, longest=longest)
     broker_id = long_field(command, "brokerId")
     if broker_id is None:
         raise BadRequest("brokerId is missing or not a number: nothing was changed")
     return Registration(
-        cluster=required_name(command, "clusterName"),
-        broker=required_name(command, "brokerName"),
-        addr=required_name(command, "brokerAddr"),
+        cluster=required_name(command, "clusterName", longest=longest),
+        broker=required_name(command, "brokerName", longest=longest),
+        addr=required_name(command, "brokerAddr", longest=longest),
         broker_id=broker_id,
-        ha_addr=optional_name(command, "haServerAddr"),
+        ha_addr=optional_name(command, "haServerAddr", longest=longest),
         timeout_ms=long_field(command, "heartbeatTimeoutMillis"),
         acting_master=bool_field(command, "enableActingMaster"),
-        zone=optional_name(command, "__ZONE_NAME"),
+        zone=optional_name(command, "__ZONE_NAME", longest=longest),
         body=body,
     )
 
 
-def _check_body_names(body: RegisterBody) -> None:
-    check_names([topic.topic_name for topic in body.topics or ()], "topic")
-    check_names(list(body.filter_servers or ()), "filter server")
+def _check_body_names(body: RegisterBody, caller: Caller, *, longest: int) -> None:
+    check_names([topic.topic_name for topic in body.topics or ()], "topic", longest=longest)
+    check_names(list(body.filter_servers or ()), "filter server", longest=longest)
+    own = None if caller.identity is None else caller.identity.brokers
     for topic, info in body.mappings.items():
-        checked_name(topic, "topic")
-        checked_name(info.bname or "", "bname")
+        checked_name(topic, "topic", longest=longest)
+        owner = checked_name(info.bname or "", "bname", longest=longest)
+        if own is not None and owner not in own:
+            raise Denied(f"{caller.who} may not speak for broker {owner}, of which a static topic's mapping is")
 
 
 def _check_crc(command: Command) -> None:
@@ -156,16 +166,18 @@ def _fingerprint(ns: NameServer, command: Command) -> bytes:
     """Everything that decides what a registration does: its body, its header, the policy in force.
 
     A 5.x broker writes the current time into `mappingDataVersion` at every registration, and nobody reads it: without
-    it (and the checksum over it) the same table is the same body. The hash is keyed per process and 64 bits wide; with
-    the length that is ample to tell a body from the last one.
+    it (and the checksum and the signature over it) the same table is the same body. The hash is keyed per process and
+    64 bits wide; with the length that is ample to tell a body from the last one.
     """
     body = command.body or b""
     stamp = _MAPPING_VERSION.search(body, 0, _HEAD_BYTES)  # it stands before the topics, and these may be many
-    content = (hash(body), len(body))
-    if stamp is not None:
-        content = (hash(body[: stamp.start()]), hash(body[stamp.end() :]))
+    if stamp is None:
+        content = (hash(body), len(body))
+    else:
+        content = (hash(body[: stamp.start()]), hash(memoryview(body)[stamp.end() :]))  # a view: it may be megabytes
     ext = dict(command.ext or {})
-    ext.pop("bodyCrc32", None)
+    for name in _NOT_CONTENT:
+        ext.pop(name, None)
     return repr((content, command.version, ext, ns.settings_revision)).encode()
 
 

@@ -3,6 +3,7 @@
 from routebook.effects import SaveKv
 from routebook.errors import BadRequest, NotFound
 from routebook.events import KvChanged
+from routebook.handlers.names import check_length
 from routebook.handlers.nameserver import NameServer
 from routebook.handlers.outcome import DONE, OK, Caller, Outcome
 from routebook.wire.bodies import encode_kv_table
@@ -14,6 +15,8 @@ def put_kv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms: in
     namespace, key = command.field("namespace"), command.field("key")
     if namespace is None or key is None:
         raise BadRequest("namespace or key is null")
+    for name, what in ((namespace, "namespace"), (key, "key")):
+        check_length(name, what, longest=ns.settings.name_length)
     return _saved(ns, ns.kv.put(namespace, key, command.field("value")))
 
 

@@ -31,7 +31,7 @@ def get_route_info_by_topic(ns: NameServer, command: Command, caller: Caller, no
     topic = ext.get("topic")
     if topic is None:
         raise TopicNotExist(_NO_ROUTE.format(topic="null"))
-    standard = command.version >= VERSION_4_9_4 or (ext.get("acceptStandardJsonOnly") or "").lower() == "true"
+    standard = _wants_standard(command, ext)
     if "__ZONE_MODE" in ext and (zone := _zone(ext)) is not None:
         body: bytes | None = _zone_body(ns, topic, zone)
     else:
@@ -51,6 +51,19 @@ def get_route_info_by_topic(ns: NameServer, command: Command, caller: Caller, no
         raise TopicNotExist(_NO_ROUTE.format(topic=topic))
     asked[2] += len(body)
     return Outcome(Reply(0, None, None, body))
+
+
+def cache_key(command: Command) -> tuple[str, bool] | None:
+    """Under which key the cache has what answers a look-up; None if it is not answered from there."""
+    ext = command.ext or {}
+    topic = ext.get("topic")
+    if topic is None or "__ZONE_MODE" in ext:
+        return None
+    return topic, _wants_standard(command, ext)
+
+
+def _wants_standard(command: Command, ext: dict[str, str | None]) -> bool:
+    return command.version >= VERSION_4_9_4 or (ext.get("acceptStandardJsonOnly") or "").lower() == "true"
 
 
 def _cached_body(ns: NameServer, topic: str, stamp: int, *, standard: bool) -> bytes | None:

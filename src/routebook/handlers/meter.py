@@ -4,7 +4,7 @@ A look-up may cost no more than a dict look-up here, so every caller keeps the r
 them when the minute ends. What else it says about itself is taken from the first request of the minute.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from routebook.events import BrokerDown, Event, HeartbeatMinute, LookupMinute
@@ -45,6 +45,11 @@ class Meter:
         for event in events:
             if type(event) is BrokerDown:
                 self._heartbeats.left(BrokerKey(event.cluster, event.addr))
+
+    @property
+    def lookups(self) -> Mapping[LookupKey, LookupRow]:
+        """The look-ups of the running minute; to be read only."""
+        return self._lookups.rows
 
     def take(self, minute_ms: int) -> list[HeartbeatMinute | LookupMinute]:
         """The rows of the minute that began at `minute_ms`."""

@@ -1,39 +1,47 @@
 """Names from the network: what may stand in a table."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final
 
-from routebook.errors import BadRequest
+from routebook.errors import BadRequest, TooMuch
 from routebook.wire.command import Command
 
 # C0, DEL, C1, lone surrogates, and the Unicode line breaks: none belongs in a name, a log line or a terminal
 _FORBIDDEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
 
-def required_name(command: Command, field: str) -> str:
+def required_name(command: Command, field: str, *, longest: int) -> str:
     """A field that must be there, not empty, and fit to be a name."""
     name = command.field(field)
     if not name:
         raise BadRequest(f"{field} is missing: nothing was changed")
-    return checked_name(name, field)
+    return checked_name(name, field, longest=longest)
 
 
-def optional_name(command: Command, field: str) -> str | None:
+def optional_name(command: Command, field: str, *, longest: int) -> str | None:
     """A field that may be missing or empty; if it is there, it is fit to be a name."""
     name = command.field(field)
-    return checked_name(name, field) if name else name
+    return checked_name(name, field, longest=longest) if name else name
 
 
-def checked_name(name: str, what: str) -> str:
-    """The name itself, if it has no control characters."""
+def checked_name(name: str, what: str, *, longest: int) -> str:
+    """The name itself, if it is not too long and has no control characters."""
+    check_length(name, what, longest=longest)
     if _FORBIDDEN.search(name):
         raise BadRequest(f"{what} {name[:64]!a} holds a control character: nothing was changed")
     return name
 
 
-def check_names(names: Iterable[str], what: str) -> None:
-    """The same for many at once: one search over all of them, and a second only to name the culprit."""
-    if _FORBIDDEN.search("".join(names)):
+def check_length(name: str, what: str, *, longest: int) -> None:
+    """Raise TooMuch where a name is longer than the setting allows. Java takes any length."""
+    if len(name) > longest:
+        remark = f"{what} {name[:64]!a}… has {len(name)} characters, of which at most {longest} are allowed"
+        raise TooMuch(f"{remark}: nothing was changed", limit="name_length")
+
+
+def check_names(names: Collection[str], what: str, *, longest: int) -> None:
+    """The same for many at once: one look at all of them, and a second only to name the culprit."""
+    if max(map(len, names), default=0) > longest or _FORBIDDEN.search("".join(names)):
         for name in names:
-            checked_name(name, what)
+            checked_name(name, what, longest=longest)

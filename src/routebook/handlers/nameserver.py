@@ -1,5 +1,6 @@
 """All state of one NameServer, and what happens to it without a request: lost connections and the scan."""
 
+from collections import defaultdict
 from collections.abc import Container
 
 from routebook.effects import Change
@@ -21,6 +22,7 @@ class NameServer:
     __slots__ = (
         "_cluster_info",
         "cache",
+        "exceeded",
         "kv",
         "meter",
         "preservation",
@@ -41,6 +43,7 @@ class NameServer:
         self.routes = routes if routes is not None else RouteTable()
         self.meter = Meter(max_keys=settings.lookup_keys_per_minute)
         self.preservation = Preservation()
+        self.exceeded: defaultdict[str, int] = defaultdict(int)  # how often which limit was reached
         self.cache = RouteCache(max_bytes=settings.route_cache_bytes)
         self._cluster_info = (-1, b"")
 

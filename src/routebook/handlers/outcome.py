@@ -2,6 +2,7 @@
 
 import msgspec
 
+from routebook.access.identity import Identity
 from routebook.effects import Effect
 from routebook.events import Event
 from routebook.rollup import LookupRow
@@ -9,7 +10,7 @@ from routebook.wire.command import Reply
 
 
 class Caller(msgspec.Struct, frozen=True, gc=False):
-    """Who asks: an opaque connection id, and the peer's address for people to read.
+    """Who asks: an opaque connection id, the peer's address for people to read, and who it has proven to be.
 
     `asked` is where its look-ups are counted, by topic; see `handlers.meter`.
     """
@@ -17,6 +18,12 @@ class Caller(msgspec.Struct, frozen=True, gc=False):
     connection: int
     address: str
     asked: dict[str, LookupRow] = {}
+    identity: Identity | None = None
+
+    @property
+    def who(self) -> str | None:
+        """The proven name."""
+        return None if self.identity is None else self.identity.name
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

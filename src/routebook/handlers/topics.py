@@ -60,8 +60,9 @@ def register_topic_in_namesrv(ns: NameServer, command: Command, _caller: Caller,
     queues = decode_topic_route(command.body)
     if not queues:
         return DONE
-    topic = required_name(command, "topic")
-    check_names([queue.broker_name for queue in queues], "brokerName")
+    longest = ns.settings.name_length
+    topic = required_name(command, "topic", longest=longest)
+    check_names([queue.broker_name for queue in queues], "brokerName", longest=longest)
     change = ns.routes.register_topic(topic, queues)
     return Outcome(OK, change.events, change.effects)
 

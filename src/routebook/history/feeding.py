@@ -20,10 +20,11 @@ from routebook.journal.files import Files
 from routebook.journal.reader import Item, Line, follow, read
 from routebook.journal.segments import Segment, list_segments
 
-_POLL_S: Final = 0.25
+_POLL_S: Final = 1.0  # later is cheaper: what came meanwhile is one transaction
 _PRUNE_S: Final = 60.0
 _BATCH_RECORDS: Final = 2000
-_BATCH_S: Final = 0.5
+_BATCH_S: Final = 1.0
+_BREATH_S: Final = 0.005  # of work; then the event loop gets its turn
 _STOP_S: Final = 2.0
 _FIRST_RETRY_S: Final = 1.0
 _LAST_RETRY_S: Final = 60.0
@@ -45,7 +46,7 @@ class HistoryStatus(msgspec.Struct, frozen=True, kw_only=True):
 class Feeder:
     """`start`, then it follows; `stop` when the server does. `status` from any thread.
 
-    While it catches up it rests for `rest` times as long as it works, so that the event loop hardly notices.
+    It rests for `rest` times as long as it works, every few milliseconds, so that the event loop hardly notices.
     """
 
     def __init__(
@@ -194,16 +195,22 @@ class _Batch:
         self._feeder = feeder
         self._indexer = indexer
         self._count = 0
-        self._since_s = time.monotonic()
+        self._since_s = 0.0
+        self._rested_s = time.monotonic()
 
     def add(self, item: Item) -> None:
-        if not self._count:
-            self._since_s = time.monotonic()
         self._indexer.add(item)
+        now_s = time.monotonic()
+        if not self._count:
+            self._since_s = now_s
         self._count += 1
-        if self._count >= _BATCH_RECORDS or time.monotonic() - self._since_s > _BATCH_S:
+        if self._count >= _BATCH_RECORDS or now_s - self._since_s > _BATCH_S:
             self.commit()
-            self._feeder.rest(time.monotonic() - self._since_s)
+            now_s = time.monotonic()
+        worked_s = now_s - self._rested_s  # the reader's work counts, too
+        if worked_s >= _BREATH_S:
+            self._feeder.rest(worked_s)
+            self._rested_s = time.monotonic()
 
     def commit(self) -> None:
         if self._count:
@@ -216,7 +223,9 @@ class _Batch:
         oldest = self._feeder.oldest()
         if oldest is not None and oldest.span is not None:
             self._indexer.forget_before(oldest.first, oldest.span.earliest_ms)
-        return self._feeder.idle()
+        goes_on = self._feeder.idle()
+        self._rested_s = time.monotonic()
+        return goes_on
 
 
 def misfit(files: Files, progress: Progress) -> str | None:

@@ -10,6 +10,7 @@ from routebook.errors import HistoryError
 from routebook.history.answers import (
     BrokerTimeline,
     BrokerVersion,
+    Certainty,
     PastBroker,
     PastBrokers,
     PastRoute,
@@ -20,7 +21,9 @@ from routebook.history.changes import Changes, state_at
 from routebook.history.lookup import Brokers, TopicLookup
 from routebook.history.moments import Moments
 from routebook.history.schema import connect
+from routebook.history.sessions import Run, Session, runs, sessions_of
 from routebook.history.steps import build_route, queue_sums, steps_between
+from routebook.history.strip import StripPoint, strip
 
 
 class History:
@@ -137,9 +140,41 @@ class History:
             certainty = moments.certainty(moments.progress.at_max, seq)
             return BrokerTimeline(broker=broker, versions=versions, more=more, certainty=certainty)
 
+    def sessions(self, broker: str, *, since_ms: int) -> tuple[list[Session], list[Run], Certainty] | None:
+        """When the members were there since a time, and when the NameServer ran; None: nobody heard of the group."""
+        with self._reading() as (db, moments):
+            number = Brokers(db).number(broker)
+            if number is None:
+                return None
+            found = sessions_of(db, number, moments.progress, since_ms=since_ms)
+            return (
+                found,
+                self._runs(db, moments, since_ms),
+                moments.certainty(moments.progress.at_max, moments.newest()),
+            )
+
+    def members(self, *, since_ms: int) -> tuple[dict[str, list[Session]], int]:
+        """Sessions of all groups that had not ended before a time; and the newest record that is taken in."""
+        with self._reading() as (db, moments):
+            found = {
+                name: sessions_of(db, broker, moments.progress, since_ms=since_ms) for broker, name in Brokers(db).all()
+            }
+            return found, moments.progress.last_seq
+
+    def strip(self, *, from_ms: int, step_ms: int, steps: int) -> tuple[list[StripPoint], Certainty]:
+        """How many brokers there were, and how much happened, in so many steps."""
+        with self._reading() as (db, moments):
+            observed = self._runs(db, moments, from_ms)
+            points = strip(db, moments, observed, from_ms=from_ms, step_ms=step_ms, steps=steps)
+            return points, moments.certainty(from_ms, moments.number_at(from_ms))
+
     def close(self) -> None:
         with self._lock:
             self._let_go()
+
+    def _runs(self, db: sqlite3.Connection, moments: Moments, since_ms: int) -> list[Run]:
+        now_ms = None if self._now_ms is None else self._now_ms()
+        return runs(db, moments.progress, since_ms=since_ms, now_ms=now_ms)
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[sqlite3.Connection, Moments]]:

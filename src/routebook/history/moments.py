@@ -32,7 +32,9 @@ class Moments:
 
     def number_at(self, at_ms: int) -> int:
         """The last event that a time means; 0 if it is before all."""
-        low, high = 0, self.newest()
+        progress = self.progress
+        low = self._forgotten() if not progress.empty and at_ms >= progress.first_at else 0
+        high = self.newest()
         # running maxima only grow, so no index is needed to find one
         while low < high:
             middle = (low + high + 1) // 2
@@ -46,7 +48,12 @@ class Moments:
         return low
 
     def newest(self) -> int:
-        return int(self._db.execute("SELECT ifnull(max(seq), 0) FROM marks").fetchone()[0])
+        marked = int(self._db.execute("SELECT ifnull(max(seq), 0) FROM marks").fetchone()[0])
+        return max(marked, self._forgotten())
+
+    def _forgotten(self) -> int:
+        """The last number that the journal has forgotten: what held then is kept, though the event is not."""
+        return max(self.progress.first_seq - 1, 0)
 
     def run_of(self, seq: int) -> Run | None:
         """The change that an event belongs to; None if it is older than what is kept."""

@@ -29,7 +29,7 @@ def describe_event(record: Record) -> str:
     else:
         fields = msgspec.structs.asdict(record.event)
         defaults = {field.name: field.default for field in msgspec.structs.fields(record.event)}
-        fields = {name: value for name, value in fields.items() if value or value != defaults[name]}
+        fields = {name: value for name, value in fields.items() if value != defaults[name]}
     return " ".join(f"{name}={_value(value)}" for name, value in fields.items() if value not in (None, (), {}))
 
 

@@ -99,3 +99,9 @@ def _decompressed(files: Files, segment: Segment) -> Iterator[bytes | str]:
             yield f"cannot be read: {problem.strerror}"
         except zstandard.ZstdError as problem:
             yield f"the compressed data is damaged: {problem}"
+
+
+def text_of(files: Files, segment: Segment) -> bytes:
+    """The whole text of a segment, up to where it can be read. Raises FileNotFoundError if the segment is gone."""
+    chunks = _decompressed(files, segment) if segment.rolled else _plain(files, segment, 0)
+    return b"".join(chunk for chunk in chunks if isinstance(chunk, bytes))

@@ -9,6 +9,7 @@ import contextlib
 import msgspec
 
 from routebook.journal.files import Files
+from routebook.journal.record import UNREADABLE
 from routebook.journal.segments import MARK_NAME
 
 
@@ -31,7 +32,7 @@ def write_mark(files: Files, mark: Mark) -> None:
 
 def read_mark(files: Files) -> Mark | None:
     """None if there is none, or none to be believed. Raises OSError other than that it is missing."""
-    with contextlib.suppress(FileNotFoundError, msgspec.DecodeError), files.open(MARK_NAME) as file:
+    with contextlib.suppress(FileNotFoundError, *UNREADABLE), files.open(MARK_NAME) as file:
         written = msgspec.json.decode(file.read(), type=_Written)
         if written.mark == written.again:
             return written.mark

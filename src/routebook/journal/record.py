@@ -68,6 +68,8 @@ _envelope: Final = msgspec.json.Decoder(Envelope)
 _version: Final = msgspec.json.Decoder(_Version)
 _events: Final = {kind: msgspec.json.Decoder(struct) for kind, struct in KINDS.items()}
 _anything: Final = msgspec.json.Decoder(dict[str, Any])
+# All that a decoder raises: a damaged byte may be no UTF-8, and damaged brackets may nest without end.
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -100,7 +102,7 @@ def decode_envelope(line: bytes) -> Envelope:
     """What every line has; checks that the whole line is JSON. Raises JournalError."""
     try:
         envelope = _envelope.decode(line)
-    except msgspec.DecodeError as problem:  # ValidationError is one of them
+    except UNREADABLE as problem:
         return _lenient_envelope(line, problem)
     if envelope.v != FORMAT_VERSION:
         raise _other_version(envelope.v)
@@ -122,7 +124,7 @@ def decode_event(line: bytes, envelope: Envelope) -> Record:
     else:
         try:
             event = decoder.decode(line)
-        except msgspec.DecodeError as problem:
+        except UNREADABLE as problem:
             event = _lenient_event(line, envelope.kind, problem)
     return Record(envelope.v, envelope.ns, envelope.boot, envelope.seq, envelope.at, event)
 
@@ -142,10 +144,10 @@ def _event_json(event: Event | UnknownEvent) -> bytes:
     return json.dumps(plain, separators=(",", ":")).encode()
 
 
-def _lenient_envelope(line: bytes, problem: msgspec.DecodeError) -> Envelope:
+def _lenient_envelope(line: bytes, problem: Exception) -> Envelope:
     try:
         version = _version.decode(line).v
-    except msgspec.DecodeError:
+    except UNREADABLE:
         version = FORMAT_VERSION
     if version != FORMAT_VERSION:
         raise _other_version(version) from None
@@ -153,17 +155,17 @@ def _lenient_envelope(line: bytes, problem: msgspec.DecodeError) -> Envelope:
         raise JournalError(f"not a journal line: {problem}") from None
     try:
         return msgspec.convert(json.loads(line), Envelope)
-    except (ValueError, msgspec.ValidationError):
+    except (ValueError, RecursionError):
         raise JournalError(f"not a journal line: {problem}") from None
 
 
-def _lenient_event(line: bytes, kind: str, problem: msgspec.DecodeError) -> Event:
+def _lenient_event(line: bytes, kind: str, problem: Exception) -> Event:
     wrong = JournalError(f"not a {kind} event: {problem}")
     if not _has_surrogate(line):
         raise wrong from None
     try:
         event: Event = msgspec.convert(json.loads(line), KINDS[kind], str_keys=True)
-    except (ValueError, msgspec.ValidationError):
+    except (ValueError, RecursionError):
         raise wrong from None
     return event
 
@@ -171,10 +173,10 @@ def _lenient_event(line: bytes, kind: str, problem: msgspec.DecodeError) -> Even
 def _all_fields(line: bytes) -> dict[str, Any]:
     try:
         return _anything.decode(line)
-    except msgspec.DecodeError as problem:
+    except UNREADABLE as problem:
         try:
             fields: dict[str, Any] = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise JournalError(f"not a journal line: {problem}") from None
         return fields
 

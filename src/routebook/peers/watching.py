@@ -7,6 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from routebook.client.client import NameServerClient
+from routebook.client.signing import Credentials
 from routebook.disagreements import Disagreement
 from routebook.errors import RoutebookError
 from routebook.events import PeerAgreed, PeerDiverged
@@ -41,12 +42,17 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
 class Watched:
     """One peer and what is known of it."""
 
-    def __init__(self, text: str, routes: RouteTable, *, lasting_ms: int) -> None:
+    def __init__(
+        self, text: str, routes: RouteTable, *, lasting_ms: int, credentials: Credentials | None = None
+    ) -> None:
         address = parse_peer(text)
         self.name = str(address)
-        self._client = NameServerClient(address.remoting, timeout_s=_TIMEOUT_S, connect_timeout_s=_TIMEOUT_S)
+        self._client = NameServerClient(
+            address.remoting, timeout_s=_TIMEOUT_S, connect_timeout_s=_TIMEOUT_S, credentials=credentials
+        )
         port = address.http_port
-        self._fetch = None if port is None else Fetch(address.remoting.host, port, timeout_s=_TIMEOUT_S)
+        host = address.remoting.host
+        self._fetch = None if port is None else Fetch(host, port, timeout_s=_TIMEOUT_S, credentials=credentials)
         self._comparison = Comparison(routes, self._client, peer=self.name, fetch=self._fetch)
         self._divergence = Divergence(self.name, lasting_ms=lasting_ms)
         self._last: Round | None = None
@@ -116,8 +122,10 @@ class Peers:
         diverged_s: float,
         now_ms: Callable[[], int],
         told: Callable[[Sequence[PeerDiverged | PeerAgreed]], object],
+        credentials: Credentials | None = None,
     ) -> None:
-        self._watched = [Watched(peer, routes, lasting_ms=int(diverged_s * 1000)) for peer in peers]
+        lasting_ms = int(diverged_s * 1000)
+        self._watched = [Watched(peer, routes, lasting_ms=lasting_ms, credentials=credentials) for peer in peers]
         self._interval_s = interval_s
         self._now_ms = now_ms
         self._told = told

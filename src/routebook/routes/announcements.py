@@ -25,10 +25,8 @@ def announce(
         for topic in others:
             differences.drop(topic)
         dropped = _drop_mappings(tables, broker, others)
-    keep = ~PERM_WRITE if read_only else -1
-    for config in _wanted(tables, broker, topics, everything=everything):
-        shape = (config.perm & keep, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
-        differences.put(config.topic_name, shape)
+    wanted = _wanted(tables, broker, topics, everything=everything)
+    differences.put_all(wanted, keep=~PERM_WRITE if read_only else -1)
     mapped = _put_mappings(tables, registration, returning=differences.added, everything=everything)
     return [*differences.events(TopicCause.REGISTRATION), *dropped, *mapped]
 

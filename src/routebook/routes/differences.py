@@ -1,6 +1,9 @@
 """What happened to the queues of one broker during one change, gathered for one event."""
 
+from collections.abc import Iterable
+
 from routebook.events import QueueChange, Queues, TopicCause, TopicsChanged
+from routebook.model import QueueData, TopicConfig
 from routebook.routes.state import Shape, Tables, shape_of
 
 
@@ -18,13 +21,33 @@ class QueueDifferences:
         self.changed: dict[str, QueueChange] = {}
         self.removed: list[str] = []
 
+    def put_all(self, configs: Iterable[TopicConfig], *, keep: int) -> None:
+        """Set what a broker announces, with those of its permissions that are in `keep`.
+
+        Tens of thousands may come at once, of which most are so already: these cost no call.
+        """
+        queues: dict[Shape, QueueData] = {}
+        broker, entry_of = self._broker, self._tables.topic_table.get
+        for config in configs:
+            topic = config.topic_name
+            shape = (config.perm & keep, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
+            queue = queues.get(shape)
+            if queue is None:
+                queue = queues[shape] = self._queue(shape)
+            entry = entry_of(topic)
+            before = None if entry is None else entry.queues.get(broker)
+            if before is not queue and before != queue:
+                self._set(topic, shape, queue, before)
+
     def put(self, topic: str, shape: Shape) -> None:
         """Set the topic's queues on this broker, unless they are so already."""
         queue = self._queue(shape)
         entry = self._tables.topic_table.get(topic)
         before = None if entry is None else entry.queues.get(self._broker)
-        if before is queue or before == queue:
-            return
+        if before != queue:
+            self._set(topic, shape, queue, before)
+
+    def _set(self, topic: str, shape: Shape, queue: QueueData, before: QueueData | None) -> None:
         self._tables.put_queue(topic, queue)
         if before is None:
             self.added[topic] = self._told.get(shape) or self._told.setdefault(shape, Queues(*shape))

@@ -6,6 +6,7 @@ It is taken in short steps, between which the tables go on changing. Every topic
 change, so what changed since it was copied is copied again, and the last step makes all of it one moment's.
 """
 
+from collections import Counter
 from typing import Final
 
 import msgspec
@@ -194,6 +195,9 @@ def _restore(tables: Tables, image: Image) -> None:
     groups = [tables.group_table[group.name] for group in image.groups]
     queues = [groups[said.group].queue((said.perm, said.read, said.write, said.flag)) for said in image.queues]
     layouts = [{groups[image.queues[n].group].name: queues[n] for n in layout} for layout in image.layouts]
+    for number, count in Counter(image.layout_of).items():
+        for name in layouts[number]:
+            tables.group_table[name].topics += count
     for topic, number in zip(image.topics, image.layout_of, strict=True):
         entry = tables.topic_table[topic] = TopicEntry()
         entry.queues = layouts[number].copy()

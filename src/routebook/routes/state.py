@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from routebook.effects import Change, RouteEffect
 from routebook.events import Queues, RouteEvent
-from routebook.model import BrokerKey, DataVersion, QueueData, RegisterResult, TopicQueueMappingInfo
+from routebook.model import BrokerData, BrokerKey, DataVersion, QueueData, RegisterResult, TopicQueueMappingInfo
 
 Shape: TypeAlias = tuple[int, int, int, int]  # what Queues names
 
@@ -40,7 +40,19 @@ class TopicEntry:
 class BrokerGroup:
     """The brokers of one name. `revision` is that of the last change a route shows, `touched` that of any change."""
 
-    __slots__ = ("cluster", "enable_acting_master", "members", "name", "revision", "shapes", "touched", "zone")
+    __slots__ = (
+        "_data",
+        "_data_revision",
+        "cluster",
+        "enable_acting_master",
+        "members",
+        "name",
+        "revision",
+        "shapes",
+        "topics",
+        "touched",
+        "zone",
+    )
 
     def __init__(self, name: str, cluster: str) -> None:
         self.name = name
@@ -49,8 +61,36 @@ class BrokerGroup:
         self.zone: str | None = None
         self.members: dict[int, BrokerKey] = {}  # ascending by id
         self.shapes: dict[Shape, QueueData] = {}
+        self.topics = 0  # how many have queues here
         self.revision = 0
         self.touched = 0
+        self._data: BrokerData | None = None
+        self._data_revision = -1
+
+    @property
+    def data(self) -> BrokerData:
+        """The group as routes show it, to be read only. Made once per change: the routes of all its topics have it."""
+        data = self._data
+        if (
+            data is None
+            or self._data_revision != self.revision
+            or data.cluster != self.cluster
+            or data.enable_acting_master != self.enable_acting_master
+            or data.zone_name != self.zone
+        ):
+            data = self._data = self.data_with(self.addrs)
+            self._data_revision = self.revision
+        return data
+
+    def data_with(self, addrs: dict[int, str]) -> BrokerData:
+        """The same with other addresses."""
+        return BrokerData(
+            broker_addrs=addrs,
+            broker_name=self.name,
+            cluster=self.cluster,
+            enable_acting_master=self.enable_acting_master,
+            zone_name=self.zone,
+        )
 
     @property
     def addrs(self) -> dict[int, str]:
@@ -113,6 +153,7 @@ class Lease:
         "renewal",
         "seats",
         "timeout_ms",
+        "version",
     )
 
     def __init__(self) -> None:
@@ -124,6 +165,7 @@ class Lease:
         self.ha_addr: str | None = None
         self.filter_servers: tuple[str, ...] = ()
         self.renewal: Renewal | None = None
+        self.version = 0  # RocketMQ's, as the broker's last registration said; not remembered over a restart
 
 
 class Tables:
@@ -209,6 +251,8 @@ class Tables:
         if entry is None:
             entry = self.topic_table[topic] = TopicEntry()
         group = self.group_table[queue.broker_name]
+        if group.name not in entry.queues:
+            group.topics += 1
         entry.queues[group.name] = queue  # the group's own string: one object for all topics
         entry.revision = group.touched = self.revision + 1
 
@@ -221,6 +265,7 @@ class Tables:
         entry.revision = self.revision + 1
         group = self.group_table.get(broker)
         if group is not None:
+            group.topics -= 1
             self.touch(group, shown=False)
 
     def drop_queues_of(self, brokers: Collection[str]) -> dict[str, list[str]]:

@@ -27,7 +27,7 @@ def route(tables: Tables, topic: str, policy: RoutePolicy) -> TopicRoute | None:
     filter_servers: dict[str, list[str]] = {}
     for name, queue in entry.queues.items():
         group = tables.group_table[name]
-        broker_datas.append(_broker_data(group, route_addrs(group, topic, queue) if acting else group.addrs))
+        broker_datas.append(group.data_with(route_addrs(group, topic, queue)) if acting else group.data)
         for key in group.members.values():
             servers = tables.lease_table[key].filter_servers
             if servers:
@@ -64,7 +64,7 @@ def group(tables: Tables, name: str) -> BrokerGroup | None:
 def cluster_info(tables: Tables) -> ClusterInfo:
     """106: all groups under their true ids, and which cluster has which."""
     return ClusterInfo(
-        broker_addr_table={name: _broker_data(group, group.addrs) for name, group in tables.group_table.items()},
+        broker_addr_table={name: group.data for name, group in tables.group_table.items()},
         cluster_addr_table={cluster: list(names) for cluster, names in tables.cluster_table.items()},
     )
 
@@ -112,14 +112,4 @@ def sizes(tables: Tables) -> Sizes:
         groups=len(tables.group_table),
         clusters=len(tables.cluster_table),
         topics=len(tables.topic_table),
-    )
-
-
-def _broker_data(group: BrokerGroup, addrs: dict[int, str]) -> BrokerData:
-    return BrokerData(
-        broker_addrs=addrs,
-        broker_name=group.name,
-        cluster=group.cluster,
-        enable_acting_master=group.enable_acting_master,
-        zone_name=group.zone,
     )

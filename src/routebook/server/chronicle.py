@@ -20,6 +20,7 @@ from routebook.server.health import Health
 from routebook.server.history import ServerHistory
 from routebook.server.home import Home
 from routebook.server.keeping import SnapshotKeeper
+from routebook.server.lake_status import lake_probe
 from routebook.server.notes import Notes
 from routebook.server.probes import add_probes
 from routebook.server.recorder import Recorder
@@ -40,6 +41,7 @@ class Chronicle:
         self.snapshots: SnapshotKeeper | None = None
         self.history: ServerHistory | None = None
         self.files: FolderFiles | None = None
+        self.home = None if home is None else home.path
         self._home = Path() if home is None else home.path
         self._clock = clock
         self._snapshot_s = settings.journal.snapshot_s
@@ -83,6 +85,7 @@ class Chronicle:
         if self.files is not None:
             self.history = ServerHistory(self._home, self.files, wall_ms=wall_ms, told=self._notes.remembered)
             health.add("history", self.history.part)
+            health.add("lake", lake_probe(self._home / "lake"))
 
     def start(self) -> None:
         if self.snapshots is not None:

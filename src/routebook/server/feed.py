@@ -8,6 +8,7 @@ time, so that requests get their turn between. All of it belongs to the event lo
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import Final, NamedTuple, Self
@@ -52,6 +53,7 @@ class Feed:
         self.dropped = 0  # readers that were too slow
         self.closed = False
         self._encode = encode
+        self._taps: list[deque[Record]] = []
         self._channels: dict[tuple[Selection, int], _Channel] = {}
         self._to_wake: dict[_Channel, None] = {}
         self._bytes = 0
@@ -69,6 +71,8 @@ class Feed:
             if self.last_seq is not None and seq > self.last_seq + 1:
                 missed = Missed(self.last_seq + 1, seq - 1)
             self.last_seq = seq
+        for tap in self._taps:
+            tap.append(record)
         if not self._channels:
             return
         message, fits = None, _matcher(record)
@@ -86,6 +90,12 @@ class Feed:
         if channel is None:
             channel = self._channels[wanted, limit] = _Channel(wanted, limit)
         return Subscription(self, channel)
+
+    def tap(self, *, limit: int) -> deque[Record]:
+        """The newest records as they are published, not encoded, for whoever empties it now and then."""
+        tap: deque[Record] = deque(maxlen=limit)
+        self._taps.append(tap)
+        return tap
 
     def close(self) -> None:
         """Wake everybody; there is nothing more to come."""

@@ -106,7 +106,7 @@ def _identity(path: Path) -> Identity:
             raise msgspec.ValidationError("`ns` is empty")
     except FileNotFoundError:
         return _new_identity(path)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise HomeError(
             f"{path} cannot be read: {error}; put it back from a backup, or remove it and this NameServer gets a new id"
         ) from None

@@ -2,19 +2,25 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from routebook.server.connection import Shared
+from routebook.server.denials import EVERY_S
+
+if TYPE_CHECKING:
+    from routebook.server.access import AccessFile
 
 _FIRST_SCAN_S: Final = 5.0
 _TLS_WATCH_S: Final = 0.5
+_ACCESS_WATCH_S: Final = 1.0
 
 
 class Housekeeping:
     """Timers that begin with `start` and end with `stop`. The periods are Java's."""
 
-    def __init__(self, shared: Shared, *, port: int) -> None:
+    def __init__(self, shared: Shared, *, port: int, access: "AccessFile | None" = None) -> None:
         self._shared = shared
+        self._access = access
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._port = port
 
@@ -24,6 +30,9 @@ class Housekeeping:
         self._every("KV print", self._print_kv, first_s=60.0, then_s=600.0)
         self._every("water mark", self._water_mark, first_s=10.0, then_s=1.0)
         self._every("traffic counts", self._traffic, first_s=1.0, then_s=1.0)
+        self._every("denials", self._shared.denials.flush, first_s=EVERY_S, then_s=EVERY_S)
+        if self._access is not None:
+            self._every("identities file watch", self._watch_access, first_s=_ACCESS_WATCH_S, then_s=_ACCESS_WATCH_S)
         if self._shared.contexts.watches:
             self._every("TLS file watch", self._watch_tls, first_s=_TLS_WATCH_S, then_s=_TLS_WATCH_S)
 
@@ -63,6 +72,11 @@ class Housekeeping:
     def _traffic(self) -> None:
         requests, responses = self._shared.counts.take()
         self._shared.notes.traffic(self._port, requests, responses)
+
+    def _watch_access(self) -> None:
+        news = None if self._access is None else self._access.reload()
+        if news is not None:
+            self._shared.notes.access_file(news)
 
     def _watch_tls(self) -> None:
         news = self._shared.contexts.reload()

@@ -19,10 +19,19 @@ class IdleSweep:
     """
 
     def __init__(
-        self, connections: dict[int, Connection], *, limit_s: float, idle: Callable[[Connection], None]
+        self,
+        connections: dict[int, Connection],
+        *,
+        limit_s: float,
+        idle: Callable[[Connection], None],
+        first_s: float = 0,
+        frame_s: float = 0,
     ) -> None:
+        """`first_s`: until the first request; `frame_s`: from the first to the last byte of a frame; 0: for ever."""
         self._connections = connections
         self._limit_s = limit_s or float("inf")  # Java: 0 never closes
+        self._first_s = first_s or float("inf")
+        self._frame_s = frame_s or float("inf")
         self._idle = idle
         self._timer: asyncio.TimerHandle | None = None
 
@@ -37,7 +46,7 @@ class IdleSweep:
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
-        next_look = now + min(self._limit_s, _LINGER_S)
+        next_look = now + min(self._limit_s, _LINGER_S, self._frame_s / 4)
         for connection in list(self._connections.values()):
             unsent = connection.write_buffer_size
             if unsent != connection.unsent:  # the peer reads, if slowly
@@ -47,6 +56,28 @@ class IdleSweep:
             if due <= now:
                 self._idle(connection)
                 connection.close(DownReason.IDLE)
-            else:
-                next_look = min(next_look, due)
+                continue
+            slow = self._slow(connection, now)
+            if slow > now:
+                next_look = min(next_look, due, slow)
         self._timer = loop.call_at(max(next_look, now + _LEAST_GAP_S), self._look)
+
+    def _slow(self, connection: Connection, now: float) -> float:
+        """When it will have taken too long over its first request or over a frame; closed if it has."""
+        if connection.ended:
+            return float("inf")
+        due = float("inf")
+        if not connection.asked:
+            due = connection.begun + self._first_s
+            if due <= now:
+                connection.exceed("first_request_seconds", f"no request within {self._first_s:g} s")
+                return due
+        frame, mark = connection.frame_in_parts, connection.frame_mark
+        if frame is None:
+            connection.frame_mark = None
+        elif mark is None or mark[0] != frame:
+            connection.frame_mark = (frame, now)
+        elif mark[1] + self._frame_s <= now:
+            connection.exceed("frame_seconds", f"a frame was not whole after {self._frame_s:g} s")
+            return mark[1] + self._frame_s
+        return due

@@ -24,6 +24,7 @@ from routebook.server.health import SEVERITY
 from routebook.server.http.answers import MemberState
 from routebook.server.http.context import HttpContext
 from routebook.server.http.views import state_of, without_master
+from routebook.server.limits import NAMES as LIMITS
 from routebook.server.timing import Histogram
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -48,6 +49,7 @@ class Metrics(Collector):
         info.add_metric([], {"version": __version__, "ns": self._context.ns})
         yield info
         yield from self._traffic()
+        yield from self._refused()
         yield from self._tables()
         yield from self._brokers()
         yield from self._watchers()
@@ -80,6 +82,14 @@ class Metrics(Collector):
         )
         _add_histogram(delay, [], self._context.loop_delay.histogram)
         yield delay
+
+    def _refused(self) -> Iterator[Metric]:
+        exceeded = self._context.nameserver.exceeded
+        counts = {limit: exceeded.get(limit, 0) for limit in LIMITS}
+        yield _counters("routebook_limits_exceeded", "What was refused, by limit.", "limit", counts)
+        denials = self._context.denials
+        denied = 0 if denials is None else denials.total
+        yield _counter("routebook_requests_denied", "Requests without permission, over HTTP too.", denied)
 
     def _tables(self) -> Iterator[Metric]:
         ns = self._context.nameserver

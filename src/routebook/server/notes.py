@@ -81,7 +81,8 @@ class Notes:
             case SettingChanged():
                 log.info("setting changed", key=event.key, before=event.before, after=event.after, peer=peer)
             case RequestDenied():
-                self._rarely(self._log.warning, "request denied", peer, code=event.code, why=event.why)
+                who = {"who": event.who} if event.who is not None else {}
+                self._rarely(self._log.warning, "request denied", peer, code=event.code, **who, why=event.why)
             case PreservationEntered():
                 counts = {"silent": event.silent, "known": event.known}
                 log.warning("most brokers are silent: their routes are kept", **counts, window_ms=event.window_ms)
@@ -129,6 +130,15 @@ class Notes:
 
     def unsaved(self, why: str) -> None:
         self._log.error("not saved", why=why)
+
+    def access_file(self, what: str) -> None:
+        self._log.warning("identities", what=what)
+
+    def busy(self, is_busy: bool) -> None:
+        if is_busy:
+            self._log.warning("too much to do: look-ups are answered SYSTEM_BUSY, brokers are served")
+        else:
+            self._log.warning("look-ups are answered again")
 
     def tls_files(self, what: str) -> None:
         self._log.info("tls files", what=what)

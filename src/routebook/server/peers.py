@@ -23,8 +23,10 @@ def open_peers(
     """Not started yet; None if the settings name no peers. Raises UsageError for an address that is none."""
     if not settings.peers:
         return None
-    from routebook.peers.watching import Peers  # noqa: PLC0415  the client, after listening and for who needs it
+    from routebook.client.signing import Credentials  # noqa: PLC0415  the client, after listening and for who needs it
+    from routebook.peers.watching import Peers  # noqa: PLC0415
 
+    access_key, secret_key = settings.peers_credentials
     return Peers(
         settings.peers,
         routes,
@@ -32,6 +34,7 @@ def open_peers(
         diverged_s=settings.peers_diverged_s,
         now_ms=now_ms,
         told=lambda events: recorder.record(events, at_ms=wall_ms()),
+        credentials=Credentials(access_key=access_key, secret_key=secret_key) if access_key or secret_key else None,
     )
 
 

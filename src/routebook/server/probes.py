@@ -1,6 +1,7 @@
 """What the memory of a server tells about its health: journal, snapshots, recovered brokers, preservation."""
 
 from routebook.handlers import NameServer
+from routebook.server.connection import Shared
 from routebook.server.health import Condition, Fact, Health, Part, of_journal
 from routebook.server.keeping import SnapshotKeeper
 from routebook.server.recorder import Recorder
@@ -49,6 +50,20 @@ def _recovery(memory: Memory, ns: NameServer) -> Part:
         "wrong": len(memory.wrong),
     }
     return Part(says=says, facts=facts)
+
+
+def limits_part(shared: Shared) -> Part:
+    """How much of what is limited is in use; degraded while look-ups are turned away."""
+    facts: dict[str, Fact] = {
+        "connections": shared.limits.connections,
+        "addresses": len(shared.limits.hosts),
+        "buffer_bytes": shared.buffers.held,
+        "busy": shared.gate.busy,
+    }
+    if not shared.gate.busy:
+        return Part(facts=facts)
+    says = "too much to do: look-ups are answered SYSTEM_BUSY, brokers are served; routebook.limits.busyMillis decides"
+    return Part(Condition.DEGRADED, says, facts)
 
 
 def preservation_part(ns: NameServer) -> Part:

@@ -40,15 +40,25 @@ class Recorder:
         self.last_seq = 0 if journal is None else journal.status().last_seq
         self.unkept = 0  # admin writes that were acknowledged though the disk did not take their record
 
-    def record(self, events: Iterable[Event], *, at_ms: int, peer: str | None = None, code: int | None = None) -> int:
+    def record(
+        self,
+        events: Iterable[Event],
+        *,
+        at_ms: int,
+        peer: str | None = None,
+        code: int | None = None,
+        who: str | None = None,
+    ) -> int:
         """Record what happened, and who asked for it by which request; the number of the last of them.
+
+        `who` is the name that the peer has proven, where authentication is on.
 
         0 if the journal had to drop it in an outage so long that it has not even a number.
         """
         journal, feed, seq = self.journal, self.feed, 0
         for event in events:
             if isinstance(event, Asked) and (peer is not None or code is not None):
-                event = msgspec.structs.replace(event, peer=peer, code=code)
+                event = msgspec.structs.replace(event, peer=peer, who=who, code=code)
             seq = self.last_seq + 1 if journal is None else journal.append(event, at_ms)
             self.last_seq = seq or self.last_seq
             self.notes.happened((event,), peer)

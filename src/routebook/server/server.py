@@ -23,13 +23,16 @@ from routebook.kv import KvStore
 from routebook.server.chronicle import Chronicle
 from routebook.server.clock import Clock
 from routebook.server.connection import Connection, Shared
+from routebook.server.denials import Denials
 from routebook.server.effects import Performer
+from routebook.server.gate import Gate
 from routebook.server.health import Health, service_gate
 from routebook.server.home import Home
 from routebook.server.housekeeping import Housekeeping
 from routebook.server.http.context import HttpContext
 from routebook.server.http.listener import HttpListener, announce
 from routebook.server.idle import IdleSweep
+from routebook.server.limits import Limits
 from routebook.server.listening import BACKLOG, open_socket
 from routebook.server.load import load_kv
 from routebook.server.log import get_log
@@ -37,7 +40,8 @@ from routebook.server.minutes import Minutes
 from routebook.server.notes import Notes
 from routebook.server.notices import Notices
 from routebook.server.peers import open_peers, peers_part
-from routebook.server.probes import preservation_part
+from routebook.server.pressure import Pressure
+from routebook.server.probes import limits_part, preservation_part
 from routebook.server.product import Product
 from routebook.server.recorder import Recorder
 from routebook.server.saving import Saver
@@ -47,9 +51,14 @@ from routebook.wire.command import SerializeType
 
 if TYPE_CHECKING:
     from routebook.peers.watching import Peers
+    from routebook.server.access import AccessFile
 
 _HIGH_WATER: Final = 64 * 1024  # Netty's
 _LOW_WATER: Final = 32 * 1024
+_SPARE_FILES: Final = 768  # for what is no connection to the NameServer port: journal, HTTP beside its watchers, peers
+_SWITCH_S: Final = (
+    0.0005  # for so long the threads of journal and history may keep the event loop from its next request
+)
 _LINGER_S: Final = 1.0  # for a peer that has got everything and does not close its side
 
 
@@ -69,6 +78,7 @@ class Server:
             kv = load_kv(Path(settings.kv_config_path))
         self._contexts = TlsContexts(settings.tls)
         self._contexts.load()
+        self.access = _identities(settings)
         self.chronicle = Chronicle(home, settings, clock=clock, cold=cold)
         memory = self.chronicle.memory
         routes = None if memory is None else memory.routes
@@ -78,6 +88,8 @@ class Server:
         self.health.add_gate("service", service_gate(self.nameserver, clock.now_ms))
         self.health.hold("start", "the NameServer does not listen yet")
         self.health.add("preservation", lambda: preservation_part(self.nameserver))
+        if self.access is not None:
+            self.health.add("access", self.access.part)
         self._peers: Peers | None = None
         self._listener: asyncio.Server | None = None
         self._stop_started = False
@@ -103,6 +115,21 @@ class Server:
             unsaved=notes.unsaved,
             time=loop.time,
         )
+        nameserver, limit = self.nameserver, settings.limits
+        self.denials = denials = Denials(recorder, self._clock.wall_ms)
+        authority = None
+        if self.access is not None:
+            from routebook.server.authority import Authority  # noqa: PLC0415  for who needs it
+
+            authority = Authority(self.access, nameserver, denials)
+        gate = Gate(nameserver, time=loop.time, requests_per_second=limit.requests_per_second, authority=authority)
+        self._pressure = Pressure(limit.busy_ms, self._pressed)
+        limits = Limits(
+            limit,
+            exceeded=nameserver.exceeded,
+            time=loop.time,
+            most_files=_most_connections(settings),
+        )
         self._shared = shared = Shared(
             nameserver=self.nameserver,
             clock=self._clock,
@@ -113,7 +140,12 @@ class Server:
             opaques=opaques,
             serialize_type=serialize_type,
             water_marks=_water_marks(settings),
+            gate=gate,
+            limits=limits,
+            denials=denials,
+            proxy_networks=settings.proxy_networks,
         )
+        self.health.add("limits", lambda: limits_part(shared))
         try:
             sock = open_socket(
                 settings.bind_address,
@@ -129,10 +161,12 @@ class Server:
         self.address = f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
         self.nameserver.settings = settings.with_port(self.port)
         self._notices.own_addresses = {self.address, f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
-        self._housekeeping = Housekeeping(shared, port=self.port)
+        self._housekeeping = Housekeeping(shared, port=self.port, access=self.access)
         self._idle = IdleSweep(
             shared.connections,
             limit_s=settings.server_channel_max_idle_s,
+            first_s=limit.first_request_s,
+            frame_s=limit.frame_s,
             idle=lambda connection: notes.idle(connection.address),
         )
         self._minutes = Minutes(self.nameserver.meter, recorder, notes=notes, wall_ms=self._clock.wall_ms)
@@ -140,6 +174,7 @@ class Server:
         self._listener = await loop.create_server(lambda: Connection(shared, loop.time), sock=sock, backlog=BACKLOG)
         self._housekeeping.start()
         self._idle.start()
+        self._pressure.start()
         self._minutes.start()
         self.chronicle.start()
         self.health.release("start")
@@ -169,12 +204,14 @@ class Server:
         await self._drain(settings.drain_s)
         self._housekeeping.stop()
         self._idle.stop()
+        self._pressure.stop()
         self._notices.close()
         self._product.close()
         await self._saver.close()
         if self._peers is not None:
             await self._peers.stop()
         self._minutes.stop()
+        self.denials.flush()
         await self.chronicle.close(reason)
 
     def http_context(self) -> HttpContext:
@@ -193,6 +230,11 @@ class Server:
             journal_files=chronicle.files,
             history=None if chronicle.history is None else chronicle.history.answers,
             peers=self._peers,
+            access=self.access,
+            denials=self.denials,
+            home=chronicle.home,
+            recorder=chronicle.recorder,
+            performer=self._shared.performer,
         )
 
     @property
@@ -214,7 +256,7 @@ class Server:
     async def _send_away(self, seconds: float) -> None:
         """Java: enableShutdownGracefully. Newer callers are told to go elsewhere, older ones are still served."""
         shared = self._shared
-        shared.going_away = True
+        shared.gate.send_away()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await shared.emptied.wait()
@@ -237,10 +279,23 @@ class Server:
             connection.close(DownReason.CLOSED)
         await asyncio.sleep(0)
 
+    def _pressed(self, busy: bool) -> None:
+        self._shared.gate.set_busy(busy)
+        self._notes.busy(busy)
+
     def _close_connection(self, connection: int, reason: DownReason) -> None:
         found = self._shared.connections.get(connection)
         if found is not None:
             found.close(reason)
+
+
+def _identities(settings: Settings) -> "AccessFile | None":
+    """Who may ask what; None: everybody everything. Raises AccessFileError."""
+    if settings.auth_file is None:
+        return None
+    from routebook.server.access import AccessFile  # noqa: PLC0415  for who needs it
+
+    return AccessFile(Path(settings.auth_file).expanduser())
 
 
 def _water_marks(settings: Settings) -> tuple[int, int]:
@@ -255,6 +310,7 @@ def run(settings: Settings, home: Home, *, warnings: Iterable[str] = (), cold: b
     for warning in warnings:
         log.warning(warning)
     _raise_file_limit()
+    sys.setswitchinterval(_SWITCH_S)
     server = Server(settings, home=home, cold=cold)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         reason = runner.run(_serve(server))
@@ -308,6 +364,15 @@ def _announce(server: Server) -> None:
 def _http_listens(address: str) -> None:
     announce(address)
     gc.freeze()  # its many modules, too
+
+
+def _most_connections(settings: Settings) -> int:
+    """What the limit on open files leaves room for, so that it is never reached itself."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return 1 << 62
+    spare = min(files // 4, _SPARE_FILES + settings.http_watchers)
+    return max(16, files - spare)
 
 
 def _raise_file_limit() -> None:

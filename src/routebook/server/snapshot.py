@@ -17,6 +17,7 @@ import msgspec
 import zstandard
 
 from routebook.errors import SnapshotError
+from routebook.journal.record import UNREADABLE
 from routebook.routes import RouteTable
 from routebook.routes.image import Image
 from routebook.server.files import write_atomically
@@ -86,12 +87,12 @@ def decode(data: bytes, *, ns: str) -> Snapshot:
 def _as(kind: type[T], text: bytes) -> T:
     try:
         return msgspec.json.decode(text, type=kind)
-    except msgspec.DecodeError as problem:
+    except UNREADABLE as problem:
         if b"\\ud" not in text:
             raise SnapshotError(f"not a snapshot: {problem}") from None
         try:
             return msgspec.convert(json.loads(text), kind, str_keys=True)
-        except (ValueError, msgspec.ValidationError):
+        except (ValueError, RecursionError):
             raise SnapshotError(f"not a snapshot: {problem}") from None
 
 

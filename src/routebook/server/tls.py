@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 import ssl
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from routebook.errors import ProtocolError, TlsError
 from routebook.server.tls_files import MISMATCH, file_context, new_context, reason_of, self_signed_context
@@ -59,6 +59,16 @@ class TlsSession:
     def outgoing(self) -> bytes:
         """What TLS itself has to say: handshake, tickets, alerts."""
         return self._outgoing.read()
+
+    def names(self) -> tuple[str, ...]:
+        """Whom the peer's certificate names, once it is verified: common names, DNS names, URIs. None without one."""
+        if not self.established:
+            return ()
+        certificate = self._tls.getpeercert() or {}
+        subject = cast("tuple[tuple[tuple[str, str], ...], ...]", certificate.get("subject", ()))
+        others = cast("tuple[tuple[str, str], ...]", certificate.get("subjectAltName", ()))
+        common = [value for part in subject for kind, value in part if kind == "commonName"]
+        return (*common, *(value for kind, value in others if kind in ("DNS", "URI")))
 
     def close(self) -> bytes:
         """The record that says goodbye."""

@@ -1,7 +1,7 @@
 """The settings of a running NameServer: one immutable value; a change makes another."""
 
 from collections.abc import Iterable, Mapping
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 
 import msgspec
 
@@ -38,6 +38,20 @@ class PreservationSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_ms: int
 
 
+class LimitSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of everything one peer, or all of them, may take; 0 is no limit."""
+
+    connections: int
+    connections_per_address: int
+    requests_per_second: int
+    busy_ms: int
+    frame_bytes: int
+    frame_s: int
+    first_request_s: int
+    unread_bytes: int
+    buffer_bytes: int
+
+
 class JournalSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the journal and its snapshots are kept."""
 
@@ -47,6 +61,15 @@ class JournalSettings(msgspec.Struct, frozen=True, kw_only=True):
     retain_days: int
     retain_mib: int
     snapshot_s: int
+
+
+class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What of the console can be chosen."""
+
+    enabled: bool
+    session_s: int
+    login_attempts: int  # that may fail a minute
+    compare: str  # peers, guarded, any
 
 
 class Settings:
@@ -98,6 +121,22 @@ class Settings:
 
         self.max_topics_per_registration = number["routebook.maxTopicsPerRegistration"]
         self.max_inflated_bytes = number["routebook.maxInflatedBytes"]
+        self.name_length = number["routebook.limits.nameLength"]
+        self.limits = LimitSettings(
+            connections=number["routebook.limits.connections"],
+            connections_per_address=number["routebook.limits.connectionsPerAddress"],
+            requests_per_second=number["routebook.limits.requestsPerSecond"],
+            busy_ms=number["routebook.limits.busyMillis"],
+            frame_bytes=number["routebook.limits.frameBytes"],
+            frame_s=number["routebook.limits.frameSeconds"],
+            first_request_s=number["routebook.limits.firstRequestSeconds"],
+            unread_bytes=number["routebook.limits.unreadBytes"],
+            buffer_bytes=number["routebook.limits.bufferBytes"],
+        )
+        self.auth_file = text["routebook.auth.file"] or None
+        self.proxy_networks = tuple(
+            ip_network(network.strip()) for network in text["routebook.proxyNetworks"].split(",") if network.strip()
+        )
         self.route_cache_bytes = number["routebook.routeCacheBytes"]
         self.lookup_keys_per_minute = number["routebook.lookupKeysPerMinute"]
         self.recovered_lease_s = number["routebook.recoveredLeaseSeconds"]
@@ -122,7 +161,14 @@ class Settings:
         self.http_listen = _host_and_port(text["routebook.http.listen"])
         self.http_hosts = text["routebook.http.hosts"]
         self.http_watchers = number["routebook.http.watchers"]
+        self.console = ConsoleSettings(
+            enabled=flag["routebook.console.enabled"],
+            session_s=number["routebook.console.sessionMinutes"] * 60,
+            login_attempts=number["routebook.console.loginAttempts"],
+            compare=text["routebook.console.compare"],
+        )
         self.peers = tuple(peer.strip() for peer in text["routebook.peers"].split(",") if peer.strip())
+        self.peers_credentials = (text["routebook.peers.accessKey"], text["routebook.peers.secretKey"])
         self.peers_interval_s = number["routebook.peers.intervalSeconds"]
         self.peers_diverged_s = number["routebook.peers.divergedSeconds"]
         self.log_format = text["routebook.logFormat"]

@@ -2,6 +2,7 @@
 
 import re
 from enum import Enum
+from ipaddress import ip_network
 from typing import Final, TypeAlias
 
 import msgspec
@@ -126,6 +127,20 @@ class Peers(msgspec.Struct, frozen=True):
         return text
 
 
+class Networks(msgspec.Struct, frozen=True):
+    """Addresses and ranges of them, parted by commas, or nothing."""
+
+    says: str = "10.1.0.0/16 or 10.1.2.3, parted by commas"
+
+    def parse(self, text: str) -> str:
+        for network in text.split(",") if text else ():
+            try:
+                ip_network(network.strip())
+            except ValueError:
+                raise ValueError(self.says) from None
+        return text
+
+
 class Port(msgspec.Struct, frozen=True):
     """HOST:PORT to listen on, or the word off."""
 
@@ -141,7 +156,7 @@ class Port(msgspec.Struct, frozen=True):
         return text
 
 
-Type: TypeAlias = Flag | Whole | OneOf | Text | NonEmpty | Addresses | Peers | Port
+Type: TypeAlias = Flag | Whole | OneOf | Text | NonEmpty | Addresses | Networks | Peers | Port
 
 
 def _is_port(text: str) -> bool:
@@ -282,6 +297,30 @@ SETTINGS: Final = (
          "refuse a registration with more topics"),
         ("routebook.maxInflatedBytes", Whole(1024), 64 << 20, How.FIXED,
          "refuse a compressed body that is larger inflated"),
+        ("routebook.auth.file", Text("a path"), "", How.FIXED,
+         "who may ask what, a file of mode 0600; empty: everybody may ask everything. See docs/security.md"),
+        ("routebook.proxyNetworks", Networks(), "", How.FIXED,
+         "load balancers whose PROXY header is believed where addresses decide: limits, identities' networks"),
+        ("routebook.limits.connections", _SIZE, 50_000, How.FIXED,
+         "close further connections to the NameServer port; 0: as many as there are"),
+        ("routebook.limits.connectionsPerAddress", _SIZE, 20_000, How.FIXED,
+         "and of one address; 0: as many as there are"),
+        ("routebook.limits.requestsPerSecond", _SIZE, 0, How.FIXED,
+         "answer further look-ups of one address SYSTEM_BUSY; 0: answer all"),
+        ("routebook.limits.busyMillis", _SIZE, 3000, How.FIXED,
+         "answer look-ups SYSTEM_BUSY while requests wait for so long; 0: never"),
+        ("routebook.limits.frameBytes", Whole(1024, 16 << 20), 16 << 20, How.FIXED,
+         "close a connection that announces a longer frame (Java: `com.rocketmq.remoting.frameMaxLength`)"),
+        ("routebook.limits.frameSeconds", _SIZE, 60, How.FIXED,
+         "close a connection whose frame is not there after so many seconds; 0: wait"),
+        ("routebook.limits.firstRequestSeconds", _SIZE, 120, How.FIXED,
+         "close a connection that has asked nothing after so many seconds; 0: wait"),
+        ("routebook.limits.unreadBytes", _SIZE, 64 << 20, How.FIXED,
+         "close a connection whose peer leaves more unread; 0: keep it all"),
+        ("routebook.limits.bufferBytes", _SIZE, 512 << 20, How.FIXED,
+         "memory for half-received frames and unread answers of all connections; the largest go; 0: no limit"),
+        ("routebook.limits.nameLength", Whole(255), 1024, How.FIXED,
+         "refuse names of topics, brokers, clusters, KV keys with more characters"),
         ("routebook.routeCacheBytes", _SIZE, 256 << 20, How.FIXED,
          "memory for encoded routes; 0: encode each time"),
         ("routebook.serializeType", OneOf(("JSON", "ROCKETMQ")), "JSON", How.FIXED,
@@ -314,8 +353,22 @@ SETTINGS: Final = (
         ("routebook.http.hosts", Text("names parted by commas"), "", How.FIXED,
          "names that this machine is asked by over HTTP, beside addresses, localhost and its own; `*`: any"),
         ("routebook.http.watchers", Whole(0, 100_000), 2000, How.FIXED, "how many may follow `/v1/events` at a time"),
+        ("routebook.console.enabled", _FLAG, True, How.FIXED, "serve the console at `/`, and what it alone needs"),
+        ("routebook.console.sessionMinutes", Whole(1, 10_080), 480, How.FIXED,
+         "a login to the console ends after so many minutes"),
+        ("routebook.console.loginAttempts", Whole(1, 10_000), 5, How.FIXED,
+         "how many logins may fail a minute for each address that tries; then it has to wait"),
+        ("routebook.console.compare", OneOf(("peers", "guarded", "any")), "guarded", How.FIXED,
+         ("which NameServers the console may compare with: `routebook.peers` alone; with `guarded` any address if an"
+          " administrator asks, or if HTTP listens on this machine only; with `any` whoever asks")),
         ("routebook.peers", Peers(), "", How.FIXED,
          "other NameServers to compare routes with, Java's or Routebook's; see docs/peers.md"),
+        ("routebook.peers.accessKey", Text(), "", How.FIXED, "who asks them, where they want to know"),
+    ),
+    Setting(Group.ROUTEBOOK, "routebook.peers.secretKey", Text(), "", How.FIXED,
+            "and its secret; sent as it is over HTTP, and never printed", secret=True),
+    *_rows(
+        Group.ROUTEBOOK,
         ("routebook.peers.intervalSeconds", Whole(1, 86_400), 60, How.FIXED, "how often"),
         ("routebook.peers.divergedSeconds", Whole(0, 86_400), 120, How.FIXED,
          "a difference that lasts longer is not on its way any more"),

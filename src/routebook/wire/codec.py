@@ -36,7 +36,7 @@ class _JsonHeader(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=Tr
 _encode_header = msgspec.json.Encoder().encode
 
 
-def decode(frame: bytes, opaques: Iterator[int]) -> Command:
+def decode(frame: bytes | memoryview, opaques: Iterator[int]) -> Command:
     """One frame without its length word. A JSON header without an opaque takes the next of `opaques`, as in Java."""
     kind = frame[0]
     header_length = int.from_bytes(frame[1:4], "big")
@@ -45,7 +45,7 @@ def decode(frame: bytes, opaques: Iterator[int]) -> Command:
     body_length = len(frame) - 4 - header_length
     if kind == SerializeType.JSON:
         body_at = 4 + header_length
-        header = decode_json_header(frame[4:body_at])
+        header = decode_json_header(bytes(frame[4:body_at]))
         command = Command(
             header.code,
             next(opaques) if header.opaque is None else header.opaque,
@@ -56,13 +56,13 @@ def decode(frame: bytes, opaques: Iterator[int]) -> Command:
             header.ext,
         )
     elif kind == SerializeType.ROCKETMQ:
-        command, body_at = decode_binary_header(frame, header_length)
+        command, body_at = decode_binary_header(bytes(frame), header_length)
     else:
         raise ProtocolError(f"serialize type {kind} (0 is JSON, 1 is ROCKETMQ)")
     if body_length > 0:
         if body_at + body_length > len(frame):
             raise ProtocolError("binary header reads into its body")
-        command.body = frame[body_at : body_at + body_length]
+        command.body = bytes(frame[body_at : body_at + body_length])
     return command
 
 
@@ -92,6 +92,12 @@ def encode_reply(opaque: int, reply: Reply, serialize_type: SerializeType = Seri
     ext: dict[str, str | None] | None = None if reply.ext is None else {**reply.ext}
     command = Command(code=reply.code, opaque=opaque, flag=1, remark=reply.remark, ext=ext, body=reply.body)
     return encode(command, serialize_type)
+
+
+def success_around_opaque() -> tuple[bytes, bytes]:
+    """The JSON header of a plain success, before its opaque and after."""
+    before, _, after = _SUCCESS.partition(b"%d")
+    return before, after
 
 
 def _frame(header: bytes, body: bytes | None, serialize_type: SerializeType) -> bytes:

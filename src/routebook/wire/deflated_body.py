@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from routebook.codes import VERSION_5_0_0
-from routebook.errors import BadRequest
+from routebook.errors import BadRequest, TooMuch
 from routebook.model import RegisterBody, TopicConfig, TopicQueueMappingInfo
 from routebook.wire.fastjson import Reader
 from routebook.wire.fastjson_cursor import JsonError
@@ -40,7 +40,10 @@ def decode_deflated(body: bytes, *, version: int, max_topics: int, max_inflated:
     topics: dict[str, TopicConfig] = {}
     count = parts.count("topics")
     if count > max_topics:
-        raise BadRequest(f"{count} topics in one registration, of which at most {max_topics} are allowed")
+        raise TooMuch(
+            f"{count} topics in one registration, of which at most {max_topics} are allowed",
+            limit="topics_per_registration",
+        )
     for _ in range(count):
         topic = _topic(parts.take("a topic"))
         topics[topic.topic_name] = topic
@@ -65,7 +68,7 @@ def inflate(body: bytes, *, max_inflated: int) -> bytes:
     except zlib.error as why:
         raise BadRequest(f"the body is not a zlib stream: {why}") from why
     if len(inflated) > max_inflated:
-        raise BadRequest(f"the body inflates to more than {max_inflated} bytes")
+        raise TooMuch(f"the body inflates to more than {max_inflated} bytes", limit="inflated_bytes")
     if not stream.eof:
         raise BadRequest("the zlib stream of the body is cut short")
     return inflated

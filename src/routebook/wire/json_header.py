@@ -42,6 +42,16 @@ def decode_json_header(data: bytes) -> Header:
     return header
 
 
+def says_all_in_plain_json(data: bytes) -> bool:
+    """Whether this is strict JSON in which the opaque's name stands once: then only its number is its number."""
+    if b"\\" in data or data.count(b'"opaque"') != 1:
+        return False
+    try:
+        return _decode(data).language in _LANGUAGES
+    except STRICT_FAILURES:
+        return False
+
+
 def _decode_leniently(data: bytes) -> Header:
     from routebook.wire.lenient_header import read_header  # noqa: PLC0415 - a command line would wait for it in vain
 

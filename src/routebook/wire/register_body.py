@@ -15,7 +15,7 @@ from typing import Final, Literal
 import msgspec
 
 from routebook.codes import VERSION_3_0_11
-from routebook.errors import BadRequest
+from routebook.errors import BadRequest, TooMuch
 from routebook.model import DataVersion, RegisterBody, TopicConfig, TopicQueueMappingInfo
 from routebook.wire.deflated_body import decode_deflated, looks_deflated
 from routebook.wire.fastjson import Reader
@@ -122,7 +122,10 @@ def _settled(
 
 def _topics(table: Mapping[str, _SentTopic | None], max_topics: int) -> tuple[TopicConfig, ...]:
     if len(table) > max_topics:
-        raise BadRequest(f"{len(table)} topics in one registration, of which at most {max_topics} are allowed")
+        raise TooMuch(
+            f"{len(table)} topics in one registration, of which at most {max_topics} are allowed",
+            limit="topics_per_registration",
+        )
     topics: list[TopicConfig] = []
     for key, sent in table.items():
         if sent is None:

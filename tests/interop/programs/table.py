@@ -1,4 +1,4 @@
-"""What the real programs showed, as the table in docs/compatibility.md: `python -m tests.interop.programs.table REPORT`."""
+"""What real programs showed, as a table in docs/compatibility.md: `python -m tests.interop.programs.table REPORT`."""
 
 import json
 import sys

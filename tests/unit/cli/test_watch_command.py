@@ -7,9 +7,9 @@ from itertools import islice
 
 import pytest
 
-from routebook.client.server_sent import EventLines, ServerSent
 from routebook.cli.watch import Watcher
 from routebook.cli.web import Refused, Web
+from routebook.client.server_sent import EventLines, ServerSent
 from routebook.errors import NotANameServer, Unreachable
 from routebook.journal.record import decode_record
 from tests.support.shell import routebook

@@ -1,0 +1,72 @@
+"""What a request would change, looked up in the tables: so that nobody changes what is somebody else's."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from routebook.access.decision import NOTHING, Target
+from routebook.codes import RequestCode
+from routebook.handlers.nameserver import NameServer
+from routebook.model import BrokerKey
+from routebook.wire.command import Command
+from routebook.wire.request_bodies import decode_topic_route
+
+
+def target_of(ns: NameServer, command: Command) -> Target:
+    """Raises RequestError where a body that says so cannot be read."""
+    finder = _FINDERS.get(command.code)
+    return NOTHING if finder is None else finder(ns, command)
+
+
+def _lease(ns: NameServer, command: Command) -> Target:
+    """Brokers speak under a name, a cluster and an address; each of them may be another's."""
+    name, cluster, addr = (command.field(field) or "" for field in ("brokerName", "clusterName", "brokerAddr"))
+    lease = ns.routes.lease_table.get(BrokerKey(cluster, addr))
+    names = [*([name] if name else ()), *(() if lease is None else lease.seats)]
+    found = _brokers(ns, names)
+    return Target(clusters=found.clusters | ({cluster} if cluster else set()), brokers=found.brokers)
+
+
+def _broker(ns: NameServer, command: Command) -> Target:
+    name = command.field("brokerName")
+    return _brokers(ns, [name] if name else [])
+
+
+def _topic(ns: NameServer, command: Command) -> Target:
+    """A topic is deleted on all brokers that have it, or on those of one cluster."""
+    topic, cluster = command.field("topic"), command.field("clusterName")
+    names = list(ns.routes.queues(topic or "") or ())
+    if not cluster:
+        return _brokers(ns, names)
+    within = ns.routes.cluster_table.get(cluster, {})
+    return Target(clusters=frozenset({cluster}), brokers=frozenset(name for name in names if name in within))
+
+
+def _queues(ns: NameServer, command: Command) -> Target:
+    return _brokers(ns, [queue.broker_name for queue in decode_topic_route(command.body) or ()])
+
+
+def _whole_server(_ns: NameServer, _command: Command) -> Target:
+    return Target(whole_server=True)
+
+
+def _brokers(ns: NameServer, names: Iterable[str]) -> Target:
+    """Brokers by name, and every cluster that one of the name is in."""
+    names = frozenset(names)
+    groups = [group for name in names if (group := ns.routes.group(name)) is not None]
+    clusters = {key.cluster for group in groups for key in group.members.values()}
+    return Target(clusters=frozenset(clusters), brokers=names)
+
+
+_FINDERS: Final[dict[int, Callable[[NameServer, Command], Target]]] = {
+    RequestCode.REGISTER_BROKER: _lease,
+    RequestCode.UNREGISTER_BROKER: _lease,
+    RequestCode.QUERY_DATA_VERSION: _lease,
+    RequestCode.BROKER_HEARTBEAT: _lease,
+    RequestCode.WIPE_WRITE_PERM_OF_BROKER: _broker,
+    RequestCode.ADD_WRITE_PERM_OF_BROKER: _broker,
+    RequestCode.DELETE_TOPIC_IN_NAMESRV: _topic,
+    RequestCode.REGISTER_TOPIC_IN_NAMESRV: _queues,
+    RequestCode.PUT_KV_CONFIG: _whole_server,
+    RequestCode.DELETE_KV_CONFIG: _whole_server,
+    RequestCode.UPDATE_NAMESRV_CONFIG: _whole_server,
+}

@@ -1,0 +1,126 @@
+"""How much one peer, and all of them, may take: connections, requests a second, memory for what waits."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from routebook.settings import LimitSettings
+
+NAMES: Final = (
+    "connections",
+    "connections_per_address",
+    "requests_per_second",
+    "busy",
+    "frame_bytes",
+    "frame_seconds",
+    "first_request_seconds",
+    "unread_bytes",
+    "buffer_bytes",
+    "inflated_bytes",
+    "topics_per_registration",
+    "name_length",
+)
+_BURST_S: Final = 2.0  # so many seconds' worth of requests may come at once
+_BROKER_LOOK_S: Final = 1.0
+_LEAST_RESERVE: Final = 16  # connections beyond the limit that brokers may have
+_MOST_RESERVE: Final = 128  # open files allow for as many
+
+
+class Host:
+    """One address that is connected, however often, and the requests that it may still send just now."""
+
+    __slots__ = ("_filled_at", "_tokens", "connections", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.connections = 0
+        self._tokens = 0.0
+        self._filled_at = float("-inf")
+
+    def may_ask(self, now: float, *, per_second: int) -> bool:
+        """Take a token, if there is one."""
+        most = per_second * _BURST_S
+        tokens = min(most, self._tokens + (now - self._filled_at) * per_second)
+        self._filled_at = now
+        if tokens < 1.0:
+            self._tokens = tokens
+            return False
+        self._tokens = tokens - 1.0
+        return True
+
+
+class Limits:
+    """Who is connected from where, and whether one more may. `exceeded` counts what was refused, by limit."""
+
+    def __init__(
+        self,
+        settings: LimitSettings,
+        *,
+        exceeded: dict[str, int],
+        time: Callable[[], float],
+        most_files: int | None = None,
+    ) -> None:
+        """`most_files`: connections that this process can have at all."""
+        most = min(limit for limit in (settings.connections or None, most_files, 1 << 62) if limit is not None)
+        self.settings = settings
+        self.exceeded = exceeded
+        self.time = time
+        self.hosts: dict[str, Host] = {}
+        self.connections = 0
+        self._most = most
+        self._most_of_one = settings.connections_per_address or most
+        self._reserve = max(_LEAST_RESERVE, min(_MOST_RESERVE, most // 50))
+        self.broker_hosts: Callable[[], Iterable[str]] = tuple  # they come in even when there is no room for others
+        self._known_brokers: frozenset[str] = frozenset()
+        self._looked_at = float("-inf")
+
+    def enter(self, name: str) -> Host | None:
+        """One more connection from this address; None if that is one too many."""
+        host = self.hosts.get(name)
+        if host is not None and host.connections >= self._most_of_one:
+            self.exceeded["connections_per_address"] += 1
+            return None
+        if self.connections >= self._most and not self._is_wanted(name):
+            self.exceeded["connections"] += 1
+            return None
+        if host is None:
+            host = self.hosts[name] = Host(name)
+        host.connections += 1
+        self.connections += 1
+        return host
+
+    def leave(self, host: Host) -> None:
+        host.connections -= 1
+        self.connections -= 1
+        if not host.connections:
+            del self.hosts[host.name]
+
+    def _is_wanted(self, name: str) -> bool:
+        if self.connections >= self._most + self._reserve:
+            return False
+        now = self.time()
+        if now - self._looked_at >= _BROKER_LOOK_S:
+            self._looked_at = now
+            self._known_brokers = frozenset(self.broker_hosts())
+        return name in self._known_brokers
+
+
+class Buffers:
+    """Bytes that wait in memory: frames that are not whole yet, answers that nobody reads."""
+
+    __slots__ = ("_full", "_most", "held")
+
+    def __init__(self, most: int, full: Callable[[], None]) -> None:
+        """`full` is called whenever there is too much; it is to make room."""
+        self._most = most or 1 << 62
+        self._full = full
+        self.held = 0
+
+    def hold(self, more: int) -> None:
+        """So many more, or fewer where it is negative."""
+        self.held += more
+        if more > 0 and self.held > self._most:
+            self._full()
+
+    @property
+    def is_full(self) -> bool:
+        return self.held > self._most

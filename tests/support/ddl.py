@@ -1,0 +1,43 @@
+"""Spark's column lists ("ns string, seq bigint, …") as Arrow schemas, for tests that write tables without Spark."""
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+
+from routebook.lake.ddl import split
+
+_PLAIN = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "long": pa.int64(),
+    "int": pa.int32(),
+    "integer": pa.int32(),
+    "double": pa.float64(),
+    "float": pa.float32(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+}
+
+
+def arrow_schema(ddl: str) -> pa.Schema:
+    """Fields in their order."""
+    return pa.schema([_field(part, between=" ") for part in split(ddl)])
+
+
+def _field(text: str, *, between: str) -> pa.Field:
+    name, _, kind = text.strip().partition(between)
+    return pa.field(name.strip().strip("`"), _type(kind.strip()))
+
+
+def _type(text: str) -> pa.DataType:
+    outer, angle, rest = text.partition("<")
+    if not angle:
+        return _PLAIN[text.lower()]
+    inner = split(rest.rstrip()[:-1])
+    match outer.strip().lower():
+        case "array":
+            return pa.list_(_type(inner[0]))
+        case "map":
+            return pa.map_(_type(inner[0]), _type(inner[1]))
+        case "struct":
+            return pa.struct([_field(part, between=":") for part in inner])
+    raise ValueError(f"{text}: no such type")

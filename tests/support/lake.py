@@ -1,0 +1,87 @@
+"""Journals as bytes and lakes as rows, for the lake's tests."""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zstandard
+from pyspark.sql import SparkSession
+
+from routebook.lake.pipeline import Pipeline, Stage
+from routebook.lake.session import CATALOG
+from routebook.lake.silver.observed import STEP as OBSERVED
+from routebook.lake.step import Step
+
+AT_MS = 1_767_225_600_000  # 2026-01-01T00:00Z
+FEW: tuple[Step, ...] = (OBSERVED,)
+
+
+def line(ns: str, seq: int, kind: str = "setting_changed", **fields: Any) -> str:
+    """One line of a journal, a minute after the one before."""
+    own = fields or {"key": "k", "before": str(seq - 1), "after": str(seq)}
+    envelope = {"v": 1, "ns": ns, "boot": "b1", "seq": seq, "at": AT_MS + seq * 60_000, "kind": kind}
+    return msgspec.json.encode(envelope | own).decode()
+
+
+def numbered(ns: str, numbers: Iterable[int]) -> list[str]:
+    """Lines with these numbers."""
+    return [line(ns, seq) for seq in numbers]
+
+
+def text_of(lines: Sequence[str]) -> bytes:
+    """With their line feeds."""
+    return "".join(f"{one}\n" for one in lines).encode()
+
+
+def write_open(folder: Path, first: int, lines: Sequence[str], *, unfinished: str = "") -> Path:
+    """A segment that grows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{first:020}.jsonl"
+    path.write_bytes(text_of(lines) + unfinished.encode())
+    return path
+
+
+def write_rolled(folder: Path, first: int, last: int, lines: Sequence[str]) -> Path:
+    """A rolled segment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{first:020}-{last:020}-{AT_MS + first * 60_000}-{AT_MS + last * 60_000}.jsonl.zst"
+    path.write_bytes(zstandard.ZstdCompressor(write_checksum=True).compress(text_of(lines)))
+    return path
+
+
+class SmallLake:
+    """The lake of the tests' session, emptied."""
+
+    def __init__(self, spark: SparkSession, home: Path) -> None:
+        self.spark = spark
+        self.home = home
+        self.stages: list[Stage] = []
+        self.empty()
+
+    def empty(self) -> None:
+        """As if it had never been."""
+        spaces = {row[0] for row in self.spark.sql(f"SHOW NAMESPACES IN {CATALOG}").collect()}
+        for space in spaces:
+            for row in self.spark.sql(f"SHOW TABLES IN {CATALOG}.{space}").collect():
+                self.spark.sql(f"DROP TABLE {CATALOG}.{space}.{row.tableName} PURGE")
+        shutil.rmtree(self.home / "checkpoint", ignore_errors=True)
+
+    def pipeline(self, steps: Sequence[Step] = FEW) -> Pipeline:
+        """A process that was just started, as far as the lake can tell."""
+        return Pipeline(self.spark, str(self.home), steps, self.stages.append)
+
+    def rows(self, path: str, *columns: str) -> list[tuple[Any, ...]]:
+        """All rows of a table, in order."""
+        frame = self.spark.table(f"{CATALOG}.{path}")
+        return sorted((tuple(row) for row in frame.select(*(columns or frame.columns)).collect()), key=repr)
+
+    def numbers(self, ns: str) -> list[int]:
+        """The numbers that bronze has of a NameServer, each as often as it is there."""
+        return sorted(seq for one, seq in self.rows("bronze.events", "ns", "seq") if one == ns)
+
+    def quarantine(self) -> list[tuple[str, int, str]]:
+        """What was set aside: name of the file, line, reason."""
+        rows = self.rows("bronze.quarantine", "file", "line", "reason")
+        return sorted((file.rpartition("/")[2], line, reason) for file, line, reason in rows)

@@ -1,0 +1,56 @@
+"""`routebook lake` as a process of its own: started, waited for, killed; and what a lake holds, read without Spark."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from routebook.lake.opening import open_lake
+
+LIMIT_S = 900.0  # a machine may be busy; nothing is measured by it
+TABLES = ("gold.broker_sessions", "gold.route_timeline", "gold.lookup_demand", "silver.observed", "meta.holes")
+
+
+def start(*args: str) -> subprocess.Popen[str]:
+    """`routebook lake …`, in a group of processes of its own, Spark's among them."""
+    command = [sys.executable, "-m", "routebook", "lake", *args, "--master", "local[2]"]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=dict(os.environ)
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0, err
+    return out
+
+
+def wait_for(process: subprocess.Popen[str], ready: Callable[[], bool]) -> None:
+    end = time.monotonic() + LIMIT_S
+    while not ready() and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.02)
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """As if the machine had lost its power."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=LIMIT_S)
+
+
+def commits(lake: Path) -> int:
+    return sum(1 for _ in lake.glob("warehouse/*/*/metadata/*.metadata.json"))
+
+
+def contents(lake: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """What readers see."""
+    queries = {path: f"SELECT * FROM {path}" for path in TABLES}
+    opened = open_lake(lake)
+    rows = {}
+    for name, sql in (queries | {"events": "SELECT ns, seq, kind, at FROM bronze.events"}).items():
+        with opened.asked(sql, build=opened.build(None)) as asked:
+            rows[name] = sorted((row for batch in asked.batches() for row in batch), key=repr)
+    return rows
