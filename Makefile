@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup tools run test soak differential interop console demo bench bench-quick check lint types contracts format clean
+.PHONY: help setup tools run test soak differential lake interop console demo bench bench-quick check lint types contracts format clean
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
 
@@ -49,6 +49,9 @@ console: tools   ## build the console again; fails if what is checked in differs
 
 differential: setup  ## the long form of the comparison with Java
 	$(PYTEST) tests/interop/test_differential.py --differential-ops 20000
+
+lake: setup      ## all tests of the lake, with ground truth, kills and a Spark cluster
+	$(PYTEST) tests/lake --lake-all
 
 interop: setup   ## real brokers, SDKs, mqadmin, proxy, controller; renews the table in docs/compatibility.md
 	mkdir -p build

@@ -34,8 +34,8 @@ def main(folder: Path) -> None:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
             url = f"http://{places['http']}"
             for name, path, theme, size in (
-                ("overview", "/", "light", DESK),
-                ("overview-dark", "/", "dark", DESK),
+                ("overview", "/?hours=1", "light", DESK),
+                ("overview-dark", "/?hours=1", "dark", DESK),
                 ("brokers", "/brokers", "light", DESK),
                 ("broker", first_of(browser, url, "/brokers"), "light", DESK),
                 ("topic", first_of(browser, url, "/topics"), "light", DESK),

@@ -24,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--differential-seed", type=int, help="this seed (default: a random one, under CI=true always the same)"
     )
     group.addoption("--differential-ops", type=int, default=3000, help="how many random operations (default: 3000)")
+    parser.addoption("--lake-all", action="store_true", help="also run the lake's tests that take minutes")
     parser.addoption("--programs", action="store_true", help="also run the tests with real programs of others")
     parser.addoption("--programs-report", metavar="FILE", help="write down what they showed, as JSON")
     parser.addoption("--screenshots", help="keep pictures of the console's pages in this folder")
@@ -41,10 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Real programs take minutes to fetch and run: they have a target of their own, `make interop`."""
-    if config.option.programs:
-        return
-    left = [item for item in items if item.get_closest_marker("program") is None]
+    """What takes many minutes has a target of its own: real programs `make interop`, all of the lake `make lake`."""
+    wanted = {"program": config.option.programs, "lake_long": config.option.lake_all}
+    left = [item for item in items if all(wanted[name] or not item.get_closest_marker(name) for name in wanted)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(left)])
     items[:] = left
 

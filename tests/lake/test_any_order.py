@@ -51,6 +51,7 @@ def deliveries(draw: st.DrawFn) -> tuple[list[str], list[list[str]]]:
 
 
 @pytest.mark.slow
+@pytest.mark.lake_long
 @settings(
     max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate]
 )

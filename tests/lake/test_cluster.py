@@ -18,7 +18,7 @@ from routebook.lake.session import EXTENSIONS, PACKAGES
 from tests.support.lake import line, write_rolled
 from tests.support.lake_processes import LIMIT_S, contents, finish, start
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.lake_long]
 ROOT = Path(__file__).parents[2]
 SPARK_HOME = Path(pyspark.__file__).parent
 JOB = "import sys, routebook; print(routebook.__file__); from routebook.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -12,7 +12,7 @@ from routebook.fleet.simulation import Simulation
 from tests.support.lake import AT_MS, line, numbered, write_open
 from tests.support.lake_processes import LIMIT_S, commits, contents, finish, kill, start, wait_for
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.lake_long]
 
 
 def test_a_build_that_is_killed_again_and_again_ends_in_the_same_tables(tmp_path: Path) -> None:

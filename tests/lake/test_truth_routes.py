@@ -49,6 +49,7 @@ class Found(NamedTuple):
 
 
 @pytest.mark.slow
+@pytest.mark.lake_long
 @pytest.mark.parametrize("name", shipped_names())
 def test_what_was_done_is_found_and_nothing_else(name: str, tmp_path: Path, spark: SparkSession) -> None:
     out = tmp_path / "fleet"

@@ -94,7 +94,10 @@ class Chronicle:
     async def settle_in(self) -> None:
         """What can wait until the server listens."""
         if self.history is not None:
-            await asyncio.to_thread(self.history.start)
+            try:
+                await asyncio.to_thread(self.history.start)
+            except (RuntimeError, MemoryError, ImportError, OSError) as problem:  # RuntimeError: no thread can be had
+                self.history.did_not_start(problem)
 
     def abandon(self) -> None:
         """It did not come to a start: leave the journal as it was found."""

@@ -23,6 +23,7 @@ class ServerHistory:
         self._told = told
         self._feeder: Feeder | None = None
         self.answers: History | None = None
+        self._unstarted: str | None = None  # why it is not followed at all
 
     def start(self) -> "History":
         """Begin to follow; who answers."""
@@ -34,6 +35,11 @@ class ServerHistory:
         self.answers = History(self._path, now_ms=self._wall_ms)
         return self.answers
 
+    def did_not_start(self, problem: Exception) -> None:
+        """There is no memory or no thread left for it. That is no reason not to serve routes."""
+        self._unstarted = str(problem) or type(problem).__name__
+        self._told(f"the past is not indexed until the next start: {self._unstarted}")
+
     def stop(self) -> None:
         """Waits for a second or two at most: on a thread, please."""
         if self._feeder is not None:
@@ -43,6 +49,8 @@ class ServerHistory:
 
     def part(self) -> Part:
         """For health."""
+        if self._unstarted is not None:
+            return Part(Condition.DEGRADED, f"the past is not indexed until the next start: {self._unstarted}")
         if self._feeder is None:
             return Part(says="the index is not open yet")
         status = self._feeder.status()

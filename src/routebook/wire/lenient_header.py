@@ -8,9 +8,17 @@ from routebook.wire.fastjson import Reader
 from routebook.wire.fastjson_cursor import JsonError
 from routebook.wire.typed_json import Fields
 
+_MOST_BYTES: Final = 1 << 20
+
 
 def read_header(data: bytes) -> dict[str, object]:
-    """The fields that Java knows, by their names; raises ProtocolError where Java closes the connection."""
+    """The fields that Java knows, by their names; raises ProtocolError where Java closes the connection.
+
+    And where it is very long: no program writes such a header, and whoever sends one makes everybody wait a second a
+    megabyte, before it is even known who that is.
+    """
+    if len(data) > _MOST_BYTES:
+        raise ProtocolError(f"a JSON header of {len(data)} bytes that is no plain JSON (at most {_MOST_BYTES})")
     try:
         reader = Reader(data)
         found = reader.bean(_FIELDS)
