@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup tools run test soak differential lake interop console demo bench bench-quick check lint types contracts format clean
+.PHONY: help setup tools run test soak differential lake fuzz chaos reliability interop console demo bench bench-quick check lint types contracts format clean
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
 
@@ -49,6 +49,18 @@ console: tools   ## build the console again; fails if what is checked in differs
 
 differential: setup  ## the long form of the comparison with Java
 	$(PYTEST) tests/interop/test_differential.py --differential-ops 20000
+
+fuzz: setup      ## any bytes for ten minutes, and a million random frames
+	$(PYTEST) tests/fuzz tests/attacks --fuzz-seconds 600 --attack-scale 20
+
+chaos: setup     ## ten minutes of faults, and promises that must hold
+	$(PYTEST) tests/chaos --chaos-seconds 600
+
+reliability: setup  ## renews the figures in docs/reliability.md
+	mkdir -p build && rm -f build/reliability.jsonl
+	$(PYTEST) tests/fuzz tests/attacks tests/chaos --fuzz-seconds 120 --attack-scale 20 --chaos-seconds 180 \
+		--reliability-report build/reliability.jsonl
+	$(BIN)/python -m tests.support.reliability_table build/reliability.jsonl
 
 lake: setup      ## all tests of the lake, with ground truth, kills and a Spark cluster
 	$(PYTEST) tests/lake --lake-all

@@ -50,7 +50,7 @@ def test_bill_of_materials() -> None:
     assert "://" not in text, "it names a place"
     assert str(ROOT) not in text
     assert text == json.dumps(sbom())
-    assert "pyspark" in installed(["lake"])
+    assert "pytest" in installed(["dev"])
 
 
 def test_bill_of_materials_as_a_command() -> None:

@@ -1,0 +1,5 @@
+"""What attacks share."""
+
+from tests.support.ledger import ledger
+
+__all__ = ["ledger"]

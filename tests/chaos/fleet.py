@@ -1,0 +1,149 @@
+"""Brokers that register, clients that look, an operator that writes: each notes what it did and saw."""
+
+import asyncio
+import contextlib
+import json
+import random
+from collections.abc import Sequence
+from itertools import count
+from typing import Final, Self
+
+from tests.chaos.history import History, Life, Seen, Unanswered, Write
+from tests.chaos.nameserver import TIMEOUT_S, ChaosNameServer
+from tests.support.remoting import put_kv, register, route
+from tests.support.remoting_frames import Reply, Request
+
+PERIOD_S: Final = 1.0
+ASK_S: Final = 2.0  # until a broker gives up waiting, closes its connection and tries again
+LOOK_S: Final = 5.0  # until a client does
+TOPIC: Final = "everywhere"
+
+
+class Wire:
+    """A connection that is made when it is needed. ConnectionError where nobody answers in time."""
+
+    def __init__(self, port: int, *, patience_s: float = ASK_S) -> None:
+        self._port = port
+        self._patience_s = patience_s
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, request: Request) -> Reply:
+        try:
+            async with asyncio.timeout(self._patience_s):
+                if self._streams is None:
+                    self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+                reader, writer = self._streams
+                writer.write(request.encode())
+                length = await reader.readexactly(4)
+                return Reply.parse(length + await reader.readexactly(int.from_bytes(length, "big")))
+        except (OSError, asyncio.IncompleteReadError) as gone:
+            self.drop()
+            raise ConnectionError from gone
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.drop()
+
+    def drop(self) -> None:
+        """Close it without a word."""
+        streams, self._streams = self._streams, None
+        if streams is not None:
+            streams[1].transport.abort()
+
+
+class ChaosBroker:
+    """Registers with every NameServer, through its proxy, once a period."""
+
+    def __init__(self, number: int, nameservers: Sequence[ChaosNameServer], history: History) -> None:
+        self.name = f"broker-{number}"
+        self._request = register(
+            broker=self.name,
+            addr=f"127.0.0.1:{30000 + number}",
+            topics=[TOPIC, f"of-{self.name}"],
+            acting_master=True,
+            timeout_ms=int(TIMEOUT_S * 1000),
+        )
+        self._wires = [Wire(nameserver.proxy.port) for nameserver in nameservers]
+        self._history = history
+        self._began: float | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self.registered = 0
+
+    def start(self) -> None:
+        self._began = asyncio.get_running_loop().time()
+        self._tasks = [asyncio.create_task(self._keep_registered(wire)) for wire in self._wires]
+
+    async def end(self, *, silent: bool) -> None:
+        """It is gone: its connections close, or, where its machine is gone, not even that."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if not silent:
+            self.close()
+        if self._began is not None:
+            now = asyncio.get_running_loop().time()
+            self._history.lives.append(Life(broker=self.name, began=self._began, ended=now))
+            self._began = None
+
+    def close(self) -> None:
+        for wire in self._wires:
+            wire.drop()
+
+    async def _keep_registered(self, wire: Wire) -> None:
+        while True:
+            with contextlib.suppress(ConnectionError):
+                self.registered += (await wire.ask(self._request)).code == 0
+            await asyncio.sleep(PERIOD_S)
+
+
+async def come_and_go(brokers: Sequence[ChaosBroker], chance: random.Random) -> None:
+    """Two at a time are gone, for about twice their time-out."""
+    for broker in brokers:
+        broker.start()
+    while True:
+        await asyncio.sleep(chance.uniform(1, 3))
+        gone = chance.sample(list(brokers), 2)
+        for broker in gone:
+            await broker.end(silent=chance.random() < 0.5)
+        await asyncio.sleep(chance.uniform(1.5, 2.2) * TIMEOUT_S)
+        for broker in gone:
+            broker.close()
+            broker.start()
+
+
+async def look(nameserver: ChaosNameServer, history: History) -> None:
+    """A client beside the proxy: it sees what the server says, whatever befalls the network."""
+    loop = asyncio.get_running_loop()
+    with Wire(nameserver.port, patience_s=LOOK_S) as wire:
+        while True:
+            began = loop.time()
+            try:
+                names = _brokers(await wire.ask(route(TOPIC)))
+            except ConnectionError:
+                history.observations.append(Unanswered(nameserver=nameserver.name, began=began, ended=loop.time()))
+            else:
+                seen = Seen(nameserver=nameserver.name, began=began, ended=loop.time(), brokers=names)
+                history.observations.append(seen)
+            await asyncio.sleep(0.1)
+
+
+def _brokers(reply: Reply) -> frozenset[str]:
+    """Who is in a route; nobody where there is none."""
+    return (
+        frozenset(one["brokerName"] for one in json.loads(reply.body)["brokerDatas"])
+        if reply.code == 0
+        else frozenset()
+    )
+
+
+async def write(nameserver: ChaosNameServer, history: History) -> None:
+    """An operator who notes what was acknowledged."""
+    with Wire(nameserver.port) as wire:
+        for number in count(1):
+            key, value = f"key-{number}", f"value-{number}"
+            with contextlib.suppress(ConnectionError):
+                if (await wire.ask(put_kv(key, value))).code == 0:
+                    history.writes.append(Write(nameserver=nameserver.name, key=key, value=value))
+            await asyncio.sleep(0.25)

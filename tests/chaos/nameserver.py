@@ -1,0 +1,89 @@
+"""A NameServer process under chaos: behind a proxy, on a disk of its own, with faults that can be set while it runs."""
+
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import socket
+from pathlib import Path
+from typing import Final
+
+from tests.chaos.proxy import Proxy
+from tests.support.process import Process
+from tests.support.small_disk import SmallDisk
+
+INJECT: Final = Path(__file__).parent / "inject"
+TIMEOUT_S: Final = 4.0
+SETTINGS: Final = {
+    "routebook.journal.snapshotSeconds": 3,
+    "routebook.journal.segmentMegabytes": 1,
+    "routebook.recoveredLeaseSeconds": int(TIMEOUT_S),
+    # it would keep routes of brokers that are gone, which is what it is for, and not what is checked here
+    "routebook.preservation.enabled": "false",
+    "scanNotActiveBrokerInterval": 500,
+}
+SCAN_S: Final = 0.5
+
+
+class ChaosNameServer:
+    """Started again by whoever ends it, or finds it ended."""
+
+    def __init__(self, name: str, disk: SmallDisk) -> None:
+        self.name = name
+        self.disk = disk
+        self.home = disk.path / "home"
+        self.knobs = disk.path.parent / f"{name}-knobs"
+        self.knobs.mkdir()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
+        self.proxy = Proxy(("127.0.0.1", self.port))
+        self.starts = 0
+        self.deaths = 0  # that nobody asked for
+        self.process = self._start()
+
+    def _start(self) -> Process:
+        self.starts += 1
+        environment = {"PYTHONPATH": str(INJECT), "CHAOS_FOLDER": str(self.knobs)}
+        defined = [f"-D{key}={value}" for key, value in SETTINGS.items()]
+        listen = f"127.0.0.1:{self.port}"
+        process = Process(
+            "serve", "--home", str(self.home), "--listen", listen, "--http", "off", *defined, environment=environment
+        )
+        try:
+            process.wait_until_listening()
+        except BaseException:
+            process.kill()
+            raise
+        return process
+
+    async def again(self) -> None:
+        """Start it, if it does not run."""
+        if self.process.exit_code is not None:
+            await asyncio.to_thread(self.process.kill)
+            self.process = await asyncio.to_thread(self._start)
+
+    def kill(self) -> None:
+        self.process.kill()
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send(number)
+
+    def turn(self, knob: str, value: float) -> None:
+        """`clock` or `fsync`, see inject/sitecustomize.py."""
+        file = self.knobs / f"{knob}.tmp"
+        file.write_text(str(value))
+        file.rename(self.knobs / knob)
+
+    def allow(self, what: int, limit: int | None) -> None:
+        """A limit of the operating system for the running process; None: as much as this one has."""
+        with contextlib.suppress(ProcessLookupError):
+            _, hard = resource.getrlimit(what)
+            resource.prlimit(self.process.pid, what, (hard if limit is None else limit, hard))
+
+    def open_files(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208  numbers are enough
+
+    def virtual_bytes(self) -> int:
+        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[0]) * resource.getpagesize()

@@ -1,0 +1,118 @@
+"""Three NameServers and a fleet under faults; a checker then reads what happened.
+
+How long is an option: `--chaos-seconds`; so is what happens: `--chaos-seed`.
+"""
+
+import asyncio
+import contextlib
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.checker import Terms, check
+from tests.chaos.fleet import ASK_S, PERIOD_S, ChaosBroker, come_and_go, look, write
+from tests.chaos.history import History, Seen, Unanswered
+from tests.chaos.nameserver import SCAN_S, TIMEOUT_S, ChaosNameServer
+from tests.chaos.nemesis import CALM_S, Deck, disturb
+from tests.support.ledger import Ledger
+from tests.support.remoting import Client, get_kv
+from tests.support.small_disk import small_disk
+
+NAMESERVERS = 3
+BROKERS = 8
+DISK_MEBIBYTES = 16
+GRACE_S = 1.5  # and as much as this machine was late itself
+
+
+class Lag:
+    """How late this process was at most: that much nobody else can be blamed for."""
+
+    worst_s = 0.0
+
+    async def watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + 0.1
+            await asyncio.sleep(0.1)
+            self.worst_s = max(self.worst_s, loop.time() - due)
+
+
+async def play(nameservers: list[ChaosNameServer], seconds: float, chance: random.Random) -> tuple[History, float]:
+    history, lag, loop = History(), Lag(), asyncio.get_running_loop()
+    for nameserver in nameservers:
+        await nameserver.proxy.start()
+    brokers = [ChaosBroker(number, nameservers, history) for number in range(BROKERS)]
+    going_on = [lag.watch(), come_and_go(brokers, random.Random(chance.random()))]
+    going_on += [activity(nameserver, history) for nameserver in nameservers for activity in (look, write)]
+    tasks = [asyncio.create_task(activity) for activity in going_on]
+    try:
+        until, deck = loop.time() + seconds, Deck(random.Random(chance.random()))
+        async with asyncio.TaskGroup() as faults:
+            for nameserver in nameservers:
+                faults.create_task(disturb(nameserver, history, deck, random.Random(chance.random()), until=until))
+        await asyncio.sleep(CALM_S)
+        for task in tasks:
+            assert not task.done(), task
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for broker in brokers:
+            await broker.end(silent=False)
+        for nameserver in nameservers:
+            await nameserver.proxy.stop()
+    history.ended = loop.time()
+    await asyncio.sleep(0.1)  # connections that were closed are gone before their event loop is
+    return history, lag.worst_s
+
+
+def collect(nameserver: ChaosNameServer, history: History) -> None:
+    """What it has of the writes, now and after one more kill -9."""
+    nameserver.process.kill()
+    asyncio.run(nameserver.again())
+    with Client(("127.0.0.1", nameserver.port)) as client:
+        for one in history.writes:
+            if one.nameserver == nameserver.name:
+                reply = client.ask(get_kv(one.key))
+                history.kept[nameserver.name, one.key] = reply.ext.get("value", "") if reply.code == 0 else ""
+
+
+@pytest.mark.slow
+def test_promises_hold_under_chaos(tmp_path: Path, pytestconfig: pytest.Config, ledger: Ledger) -> None:
+    seconds, seed = pytestconfig.getoption("--chaos-seconds"), pytestconfig.getoption("--chaos-seed")
+    with contextlib.ExitStack() as stack:
+        nameservers = []
+        for number in range(NAMESERVERS):
+            disk = stack.enter_context(small_disk(tmp_path / f"disk-{number}", mebibytes=DISK_MEBIBYTES))
+            nameservers.append(ChaosNameServer(f"n{number}", disk))
+            stack.callback(nameservers[-1].kill)
+        history, lag_s = asyncio.run(play(nameservers, seconds, random.Random(seed)))
+        for nameserver in nameservers:
+            collect(nameserver, history)
+        terms = Terms(timeout_s=TIMEOUT_S, scan_s=SCAN_S, period_s=PERIOD_S + ASK_S, grace_s=GRACE_S + lag_s)
+        violations = check(history, terms)
+        kinds = Counter(fault.kind for fault in history.faults)
+        seen = sum(isinstance(one, Seen) for one in history.observations)
+        ledger.note(
+            "chaos",
+            f"{NAMESERVERS} NameServers, {BROKERS} brokers",
+            seconds=round(seconds),
+            faults=len(history.faults),
+            kinds=len(kinds),
+            look_ups=seen,
+            unanswered=sum(isinstance(one, Unanswered) for one in history.observations),
+            writes=len(history.writes),
+            broker_lives=len(history.lives),
+            unexpected_deaths=sum(nameserver.deaths for nameserver in nameservers),
+            lag_s=round(lag_s, 2),
+            violations=len(violations),
+        )
+        for kind, count in sorted(kinds.items()):
+            ledger.note("chaos faults", kind, injected=count)
+        told = "\n".join(map(str, [*violations[:20], *sorted(history.faults, key=lambda fault: fault.began)]))
+        logs = "\n".join(nameserver.process.log[-1500:] for nameserver in nameservers)
+        assert not violations, f"--chaos-seed={seed}\n{told}\n{logs}"
+        assert seen > 100
+        assert history.writes

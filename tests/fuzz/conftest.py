@@ -1,0 +1,5 @@
+"""What fuzz tests share."""
+
+from tests.support.ledger import ledger
+
+__all__ = ["ledger"]

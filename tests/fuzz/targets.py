@@ -1,0 +1,170 @@
+"""What is fuzzed: each target takes any bytes, and raises only where a promise is broken.
+
+Documented errors are expected and pass. What a target promises beyond that is that what was understood can be written
+and is understood again as the same, and that it does not matter in which pieces bytes arrive.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from typing import Final
+
+from routebook.client.registration import encode_registration_body
+from routebook.errors import BadRequest, JournalError, ProtocolError
+from routebook.handlers import Caller, NameServer, dispatch
+from routebook.journal.opening import open_journal
+from routebook.journal.options import JournalOptions
+from routebook.journal.reader import Line, read
+from routebook.journal.record import decode_record, encode_record
+from routebook.journal.verify import verify
+from routebook.kv import KvStore
+from routebook.properties import MalformedEscape, decode_file, decode_wire, edit, encode_file, parse
+from routebook.settings import Settings, from_values
+from routebook.wire.codec import decode, encode, encode_reply
+from routebook.wire.command import Command, SerializeType
+from routebook.wire.json_header import decode_json_header
+from routebook.wire.peer import Peer
+from routebook.wire.register_body import decode_register_body
+from routebook.wire.request_bodies import decode_data_version, decode_kv_table, decode_topic_route
+from tests.fuzz.mutation import framed
+from tests.support.faulty_files import FaultyFiles
+
+NOW_MS: Final = 1_700_000_000_000
+_OFTEN: Final = 2_000  # requests, after which a core is replaced, so that its tables stay small
+_SEGMENT: Final = "00000000000000000001.jsonl"
+_LINE: Final = b'{"v":1,"ns":"n","boot":"b","seq":%d,"at":1,"kind":"server_stopped","reason":"SIGTERM"}\n'
+
+
+def frames(data: bytes) -> None:
+    """In one piece and in many: the same commands, and the same end."""
+    assert _commands(data, len(data) or 1) == _commands(data, 1 + len(data) // 7)
+    with suppress(ProtocolError):
+        _is_written_as_read(decode(framed(data)[4:], count()) if len(data) >= 8 else Command(code=0, opaque=0))
+
+
+def json_headers(data: bytes) -> None:
+    with suppress(ProtocolError):
+        header = decode_json_header(data)
+        _is_written_as_read(Command(header.code, header.opaque or 0, header.flag, header.version, ext=header.ext))
+
+
+def binary_headers(data: bytes) -> None:
+    with suppress(ProtocolError):
+        command = decode((1 << 24 | len(data)).to_bytes(4, "big") + data, count())
+        first = encode(command, SerializeType.ROCKETMQ)
+        assert encode(decode(first[4:], count()), SerializeType.ROCKETMQ) == first
+
+
+def register_bodies(data: bytes) -> None:
+    for version, compressed in ((513, False), (513, True), (0, False)):
+        with suppress(BadRequest):
+            body = decode_register_body(
+                data, version=version, compressed=compressed, max_topics=1000, max_inflated=1 << 20, now_ms=NOW_MS
+            )
+            if body.filter_servers is None or not _has_utf8(repr(body)):
+                continue
+            again = encode_registration_body(body)
+            assert decode_register_body(again, version=513, compressed=False, now_ms=NOW_MS).topics == body.topics
+    for other in (lambda: decode_topic_route(data), lambda: decode_data_version(data, now_ms=NOW_MS)):
+        with suppress(BadRequest):
+            other()
+
+
+class Requests:
+    """Whole frames, dispatched to a core that has seen those before."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def __call__(self, data: bytes) -> None:
+        for command in _commands(framed(data), len(data) or 1)[0]:
+            outcome = dispatch(self._core, command, Caller(1, "127.0.0.1:1"), NOW_MS + self._served)
+            if outcome.reply is not None:
+                encode_reply(command.opaque, outcome.reply)
+            self._served += 1
+        known = Command(code=105, opaque=1, ext={"topic": "nobody has this topic"})
+        answer = dispatch(self._core, known, Caller(2, "127.0.0.1:2"), NOW_MS).reply
+        assert answer is not None
+        assert answer.code == 17
+        if self._served > _OFTEN:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._core = NameServer(Settings.build([from_values({})]), started_ms=NOW_MS)
+        self._served = 0
+
+
+def properties(data: bytes) -> None:
+    """Also that an edited file says what it was edited to, and nothing else about other keys."""
+    text = decode_file(data)
+    edited = encode_file(edit(text, {"a": " b\\", "new key": "é\n"}))
+    with suppress(MalformedEscape):
+        # a lone backslash at the end is an empty key, and is gone when something follows it: it says nothing anyway
+        before = {entry.key: entry.value for entry in parse(text) if entry.key}
+        after = {entry.key: entry.value for entry in parse(decode_file(edited)) if entry.key}
+        assert after == {**before, "a": " b\\", "new key": "é\n"}
+    with suppress(MalformedEscape):
+        parse(decode_wire(data))
+
+
+def kv_files(data: bytes) -> None:
+    with suppress(BadRequest):
+        written = KvStore(decode_kv_table(data)).encode()
+        assert KvStore(decode_kv_table(written)).encode() == written
+
+
+def journal_lines(data: bytes) -> None:
+    """Alone, and between two whole lines that must not suffer by it."""
+    line = data.replace(b"\n", b" ")
+    with suppress(JournalError):
+        written = encode_record(decode_record(line))
+        assert encode_record(decode_record(written[:-1])) == written
+    files = FaultyFiles.holding(**{_SEGMENT: _LINE % 1 + line + b"\n" + _LINE % (1 << 60)})
+    kept = {item.record.seq for item in read(files) if isinstance(item, Line)}
+    assert 1 in kept
+    verify(files)
+
+
+def journals(data: bytes) -> None:
+    """A segment of any bytes is taken up, or refused with reasons; what is written next can be read."""
+    files = FaultyFiles.holding(**{_SEGMENT: _LINE % 1 + data})
+    with suppress(JournalError):
+        opened = open_journal(files, ns="n", boot="b2", options=JournalOptions(), now_ms=lambda: NOW_MS)
+        assert not verify(files).damage
+        assert opened.writer.status().last_seq >= 1
+
+
+TARGETS: Final[dict[str, tuple[str, Callable[[], Callable[[bytes], None]]]]] = {
+    "frames": ("frames", lambda: frames),
+    "json_headers": ("json_headers", lambda: json_headers),
+    "binary_headers": ("binary_headers", lambda: binary_headers),
+    "register_bodies": ("register_bodies", lambda: register_bodies),
+    "requests": ("frames", Requests),
+    "properties": ("properties", lambda: properties),
+    "kv_files": ("kv_files", lambda: kv_files),
+    "journal_lines": ("journal_lines", lambda: journal_lines),
+    "journals": ("journal_lines", lambda: journals),
+}
+"""By name: the corpus that it begins with, and what makes it."""
+
+
+def _commands(data: bytes, piece: int) -> tuple[list[Command], str]:
+    peer, found = Peer(count()), list[Command]()
+    try:
+        for at in range(0, len(data), piece):
+            peer.feed(data[at : at + piece])
+            while (command := peer.next_command()) is not None:
+                found.append(command)
+    except ProtocolError as why:
+        return found, str(why)
+    return found, ""
+
+
+def _is_written_as_read(command: Command) -> None:
+    """What is read can be written; what was written is read as it was."""
+    written = encode(decode(encode(command)[4:], count()))  # a language that nobody knows is left out, and so Java's
+    assert encode(decode(written[4:], count())) == written
+
+
+def _has_utf8(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text) and "\\ud" not in text

@@ -1,0 +1,119 @@
+"""What fuzzing found, kept as examples: each made the server stand still, stop, or not start."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from routebook.errors import JournalError, ProtocolError, SnapshotError
+from routebook.history.feeding import Feeder
+from routebook.journal.mark import read_mark
+from routebook.journal.reader import Line, read
+from routebook.journal.record import decode_record
+from routebook.journal.segments import MARK_NAME
+from routebook.peers.fetching import Fetch
+from routebook.properties import parse
+from routebook.server.health import Condition
+from routebook.server.http.live.tab import Tab
+from routebook.server.snapshot import Snapshot, _as
+from routebook.wire.json_header import decode_json_header
+from tests.support.asynchronous import asynchronous
+from tests.support.faulty_files import FaultyFiles
+from tests.support.inside import running, talking
+from tests.support.remoting_frames import Request
+from tests.support.requests import Asker
+
+NESTED = b"[" * 50_000 + b"]" * 50_000
+LINE = b'{"v":1,"ns":"n","boot":"b","seq":%d,"at":1,"kind":"kv_changed","namespace":"n","key":"%b","after":"x"}'
+DAMAGED = [
+    b'{"v":1,"ns":"\xff","boot":"b","seq":1,"at":1,"kind":"kv_changed"}',
+    b'{"v":1,"ns":"n","boot":"b","seq":1,"at":1,"kind":"of_a_newer_release","x":"\xff"}',
+    b'{"v":1,"ns":"n","boot":"b","seq":1,"at":1,"kind":"of_a_newer_release","x":' + NESTED + b"}",
+    b'{"v":1,"ns":"n","boot":"b","seq":1,"at":1,"kind":"kv_changed","x":' + NESTED + b"}",
+    b'{"v":1,"ns":"\\ud800","boot":"b","seq":1,"at":1,"kind":"kv_changed","x":' + NESTED + b"}",
+]
+
+
+def test_settings_of_nothing_but_backslashes_are_read_at_once() -> None:
+    """It took minutes in which nobody was answered: a pattern tried each backslash as the first of the last ones."""
+    length = 256 << 10
+    (entry,) = parse("\\" * (length - 2) + "a")
+    assert entry.key == "\\" * (length // 2 - 1) + "a"
+    assert Asker().ask(318, body=b"\\" * (length - 2) + b"a=1").code in {0, 1}
+
+
+def test_a_very_long_header_must_be_plain_json() -> None:
+    """One of 2.3 MB took four seconds, in which nobody was answered, before it was known who sent it."""
+    plain = b'{"code":100,"opaque":1,"extFields":{"value":"' + b"v" * (4 << 20) + b'"}}'
+    assert decode_json_header(plain).code == 100
+    assert decode_json_header(plain[: 1 << 19].replace(b'"', b"'") + b"'}}").code == 100
+    with pytest.raises(ProtocolError, match="no plain JSON"):
+        decode_json_header(plain.replace(b'"', b"'"))
+
+
+@pytest.mark.parametrize("line", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_journal_line_is_damage(line: bytes) -> None:
+    with pytest.raises(JournalError):
+        decode_record(line)
+    with pytest.raises(SnapshotError):
+        _as(Snapshot, line)
+
+
+def test_one_bad_byte_costs_one_line_of_a_journal() -> None:
+    """Where the byte was no UTF-8 any more, no later line could be read either, and the server did not start."""
+    lines = [LINE % (1, b"a"), LINE % (2, b"\xff"), LINE % (3, b"c")]
+    files = FaultyFiles.holding(**{"00000000000000000001.jsonl": b"\n".join([*lines, b""])})
+    kept = [item.record.seq for item in read(files) if isinstance(item, Line)]
+    assert kept == [1, 3]
+
+
+@pytest.mark.parametrize("text", [b'{"mark":"\xff"}', b'{"mark":' + NESTED], ids=["byte", "nested"])
+def test_a_damaged_mark_is_not_believed(text: bytes) -> None:
+    assert read_mark(FaultyFiles.holding(**{MARK_NAME: text})) is None
+
+
+@asynchronous
+async def test_a_console_that_nests_without_end_talks_nonsense() -> None:
+    async def receive() -> dict[str, object]:
+        return {"type": "websocket.receive", "text": '{"kinds":' + NESTED.decode()}
+
+    assert await Tab()._read(receive) is False
+
+
+@asynchronous
+async def test_a_nameserver_that_nests_without_end_has_given_no_answer() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = b'{"a":' + NESTED + b"}"
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        )
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    try:
+        fetch = Fetch("127.0.0.1", server.sockets[0].getsockname()[1])
+        assert await fetch.get("/v1/digests", dict[str, object]) is None
+        assert "recursion" in (fetch.problem or "")
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+@asynchronous
+async def test_without_a_thread_for_its_history_a_server_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chaos without memory found it: the past could not be indexed, and the process ended."""
+
+    def no_thread(_feeder: Feeder) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Feeder, "start", no_thread)
+    async with running(tmp_path) as server, talking(server) as talk:
+        await server.settle_in()
+        assert (await talk.ask(Request(code=105, ext={"topic": "absent"}))).code == 17
+        part = server.health.report().parts["history"]
+        assert part.condition is Condition.DEGRADED
+        assert "can't start new thread" in part.says

@@ -1,0 +1,33 @@
+"""The tables of docs/reliability.md: what is summed, what is shown, and that the page has a place for them."""
+
+from tests.support.reliability_table import PAGE, Row, put, tables
+
+ATTACK: Row = {"suite": "attacks", "what": "flood", "limits_hit": 2, "look_ups": 10, "p99_ms": 1.5}
+MEMORY: Row = {"mib_before": 50, "mib_peak": 60, "mib_after": 51}
+CHAOS: Row = {"suite": "chaos", "what": "3", "seconds": 45, "faults": 15, "look_ups": 100, "unanswered": 5}
+ROWS: list[Row] = [
+    {"suite": "fuzz", "what": "frames", "inputs": 1000, "failures": 0},
+    {"suite": "fuzz", "what": "frames", "inputs": 234, "failures": 1},
+    ATTACK | MEMORY | {"connections": 1},
+    ATTACK | MEMORY | {"connections": 3000},
+    CHAOS | {"writes": 7, "broker_lives": 8, "violations": 0},
+    CHAOS | {"writes": 7, "broker_lives": 8, "violations": 0},
+    {"suite": "chaos faults", "what": "SIGSTOP", "injected": 2},
+    {"suite": "chaos faults", "what": "SIGSTOP", "injected": 1},
+]
+
+
+def test_figures_are_summed() -> None:
+    made = tables(ROWS)
+    assert "| frames | 1,234 | 1 |" in made
+    assert "| **in all** | **1,234** | **1** |" in made
+    assert "| flood | 3,000 connections | 2 | all 10 | 1.5 ms | 50, 60, 51 MiB |" in made
+    assert "| faults injected | 30 of 1 kinds |" in made
+    assert "SIGSTOP 3." in made
+    assert "**violations** of the four promises | **0** |" in made
+
+
+def test_the_page_has_a_place_for_them() -> None:
+    page = PAGE.read_text()
+    assert "xyz" in put(page, "xyz")
+    assert put(put(page, "xyz"), "abc") == put(page, "abc")
