@@ -54,6 +54,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.lake_long
 def test_it_says_what_history_says(simulated: Path, spark: SparkSession) -> None:
     lines = journal_lines(simulated / "journal")
     cut = len(lines) // 3

@@ -28,6 +28,7 @@ STORIES = 40  # in one lake, each with NameServers and brokers of its own: a ref
 
 
 @pytest.mark.slow
+@pytest.mark.lake_long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_tables_do_not_depend_on_how_events_come(seed: int, spark: SparkSession) -> None:
     draw = Random(seed)

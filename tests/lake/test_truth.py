@@ -160,6 +160,7 @@ def rows(fleets: list[Simulated], spark: SparkSession) -> Rows:
 
 
 @pytest.mark.slow
+@pytest.mark.lake_long
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.run.__name__)
 def test_the_lake_finds_what_was_done_and_nothing_else(check: Check, fleets: list[Simulated], rows: Rows) -> None:
     scores = [check.run(fleet, rows) for fleet in fleets]
