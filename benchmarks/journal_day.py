@@ -53,7 +53,7 @@ class Fleet:
         for caller, topics in zip(self._callers, self._asked, strict=True):
             command = Command(code=105, opaque=1)
             for topic in topics:
-                row = caller.asked.get(topic) or meter.row(caller, command, topic)
+                row = caller.asked.get(topic) or meter.row(caller, topic, command.language, command.version)
                 row[0] += 2
                 row[2] += 2 * 1850
 

@@ -11,7 +11,6 @@ from routebook.events import BrokerDown, Event, HeartbeatMinute, LookupMinute
 from routebook.handlers.outcome import Caller
 from routebook.model import BrokerKey
 from routebook.rollup import HeartbeatRollup, LookupKey, LookupRollup, LookupRow
-from routebook.wire.command import Command
 
 _MAX_TOPIC: Final = 255  # no broker has a longer one
 
@@ -27,12 +26,12 @@ class Meter:
         self._counting: list[dict[str, LookupRow]] = []  # of callers, to be emptied when the minute ends
         self.beat = self._heartbeats.beat
 
-    def row(self, caller: Caller, command: Command, topic: str) -> LookupRow:
+    def row(self, caller: Caller, topic: str, language: str | None, version: int) -> LookupRow:
         """The row to count this caller's look-ups of the topic into."""
         row = None
         if len(topic) <= _MAX_TOPIC:
             host = caller.address.rpartition(":")[0].strip("[]")  # ports change with every connection and tell nothing
-            row = self._lookups.row(LookupKey(topic, host, command.language or "", command.version))
+            row = self._lookups.row(LookupKey(topic, host, language or "", version))
         if row is None:
             return self._lookups.others
         if not caller.asked:

@@ -34,6 +34,8 @@ class _Known(msgspec.Struct, gc=False):
     rest: bytes
     topic: str
     key: tuple[str, bool]
+    language: str | None
+    version: int
     head: bytes = b""
     fits: int = -1
 
@@ -77,9 +79,9 @@ class Repeats:
                 break
             stamp = stamp or ns.routes.revision + ns.kv.revision + ns.settings_revision
             entry = young.get(one.key)
-            row = asked.get(one.topic)
-            if entry is None or entry.stamp != stamp or row is None:
+            if entry is None or entry.stamp != stamp:
                 break
+            row = asked.get(one.topic) or ns.meter.row(caller, one.topic, one.language, one.version)
             body = entry.body
             length = len(body)
             if one.fits != length:
@@ -113,7 +115,7 @@ class Repeats:
             return
         rest = data[rest_at:end]
         rest = self._rests.setdefault(rest, rest)
-        self._known[data[at:digits_at]] = _Known(len(digits), rest, key[0], key)
+        self._known[data[at:digits_at]] = _Known(len(digits), rest, key[0], key, command.language, command.version)
 
     def _starts_over(self) -> bool:
         """It is full: forget all, once as many others have come as are known."""
