@@ -58,10 +58,7 @@ def test_days_cut_from_spans_are_those_of_the_table(lake: Lake) -> None:
     """What is done for other zones gives the table's own figures for UTC."""
     scope = Scope(lake, lake.build(), days=3, zone="UTC", ns=None, cluster=None)
     table, cut = (
-        {
-            (row["day"], row["broker"], row["addr"]): (row["up"], row["seen"], row["outages"])
-            for row in rows
-        }
+        {(row["day"], row["broker"], row["addr"]): (row["up"], row["seen"], row["outages"]) for row in rows}
         for rows in (daily(scope), from_spans(scope))
     )
     assert table

@@ -30,6 +30,7 @@ from routebook.server.gate import Gate
 from routebook.server.limits import Buffers, Host, Limits
 from routebook.server.notes import Notes
 from routebook.server.opening import Opening
+from routebook.server.outbox import Outbox
 from routebook.server.recorder import Recorder
 from routebook.server.timing import Latencies
 from routebook.server.tls import TlsContexts, TlsSession
@@ -89,6 +90,7 @@ class Shared:
         self.proxy_networks = proxy_networks
         self.buffers = Buffers(limits.settings.buffer_bytes, self._make_room)
         self.repeats = Repeats() if serialize_type is SerializeType.JSON else None
+        self.outbox = Outbox()
         self.counts = Counts()
         self.latencies = Latencies()
         self.connections: dict[int, Connection] = {}
@@ -126,6 +128,7 @@ class Connection(asyncio.Protocol):
         "_paused",
         "_peer",
         "_peer_ended",
+        "_quick",
         "_reason",
         "_shared",
         "_stage",
@@ -151,6 +154,7 @@ class Connection(asyncio.Protocol):
         self._peer = Peer(shared.opaques, max_frame_bytes=shared.limits.settings.frame_bytes, hold=shared.buffers.hold)
         self._stage = _Stage.OPENING
         self._opening: Opening | None = Opening(shared.contexts)
+        self._quick = False  # what comes is plain frames, and nobody waits for their end
         self._tls: TlsSession | None = None
         self._blocked = False  # the peer does not read
         self._paused = False  # that, or it is others' turn
@@ -190,6 +194,8 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.last_active = self._time()
+        if self._quick and self._answers_at_once(data):
+            return
         if self._owed is not None:
             self._owed -= len(data)
         try:
@@ -209,6 +215,7 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """True keeps the connection for the answers that it still waits for."""
+        self._shared.outbox.flush()
         self._peer_ended = True
         return (self._paused or self._deferred > 0) and self._stage != _Stage.ENDED
 
@@ -264,6 +271,7 @@ class Connection(asyncio.Protocol):
         self._opening = None
         self._stage = _Stage.FRAMES
         if opening.stranger is None:
+            self._quick = self._tls is None
             return plain
         self._shared.notes.stranger(opening.stranger, self._caller.address)
         answer = answer_to(opening.stranger)
@@ -286,6 +294,27 @@ class Connection(asyncio.Protocol):
             self._caller = Caller(self._caller.connection, source)
 
     # Requests and answers
+
+    def _answers_at_once(self, data: bytes) -> bool:
+        """Whether this was one look-up that came before, which is answered then."""
+        shared = self._shared
+        repeats = shared.repeats
+        if self._paused or self._peer.buffered or shared.gate.current is not None or repeats is None:
+            return False
+        began_ns = perf_counter_ns()
+        pieces = repeats.answer_one(shared.nameserver, self._caller, data)
+        if pieces is None:
+            return False
+        counts = shared.counts
+        counts.requests[_LOOK_UP] += 1
+        counts.responses[0] += 1
+        if len(pieces[3]) < _LONG_BYTES:
+            shared.outbox.put(self._transport, b"".join(pieces))
+        else:
+            self._write([*pieces])
+        self.asked = True
+        shared.latencies.add(_LOOK_UP, 1, perf_counter_ns() - began_ns)
+        return True
 
     def _serve(self) -> None:
         """Answer every whole command that has arrived, in one write."""
@@ -312,6 +341,7 @@ class Connection(asyncio.Protocol):
                         at = end
                 if size >= _ANSWER_BYTES:
                     self._write(answers)
+                    shared.outbox.flush()  # whether the peer reads decides whether the rest is answered
                     answers.clear()
                     size = 0
                     if self._paused:
@@ -395,6 +425,7 @@ class Connection(asyncio.Protocol):
             self._shared.counts.responses[reply.code] += 1
             self.last_active = self._time()
             self._write([encode_reply(opaque, reply, self._shared.serialize_type)])
+            self._shared.outbox.flush()
             if self._blocked:
                 self._count_unread(self._transport.get_write_buffer_size())
         if not self._paused:
@@ -435,9 +466,10 @@ class Connection(asyncio.Protocol):
         if self._tls is not None:
             self._transport.write(self._tls.send(b"".join(pieces)))
         elif len(pieces[-1]) >= _LONG_BYTES:
+            self._shared.outbox.flush()
             self._transport.writelines(pieces)  # what is long is not copied
         else:
-            self._transport.write(b"".join(pieces))
+            self._shared.outbox.put(self._transport, b"".join(pieces))
 
     def _decrypt(self, tls: TlsSession, data: bytes) -> bytes:
         try:
@@ -462,6 +494,7 @@ class Connection(asyncio.Protocol):
     def _end(self) -> None:
         """Send what is still to be sent, then close."""
         self._leave()
+        self._shared.outbox.flush()
         if self._tls is not None:
             self._transport.write(self._tls.close())
         self._transport.close()
@@ -479,6 +512,7 @@ class Connection(asyncio.Protocol):
         """Close now, for a reason that the tables are told. What the peer has not read is dropped."""
         self._reason = reason
         self._leave()
+        self._shared.outbox.flush()
         if self._transport.get_write_buffer_size():
             self._transport.abort()
         else:
@@ -534,6 +568,7 @@ class Connection(asyncio.Protocol):
     def drain(self) -> None:
         """Answer everything that has arrived, the socket's own buffer included; then say goodbye."""
         if self._owed is None and self._stage != _Stage.ENDED:
+            self._quick = False
             self._owed = _bytes_to_read(self._transport)
             self._finish_if_done()
 
@@ -546,12 +581,14 @@ class Connection(asyncio.Protocol):
             # Half-close: a full close while the peer is still sending would reset the connection, and with it the
             # answers that the peer has not read yet. Whatever it still sends is read and dropped until it closes.
             self._leave()
+            self._shared.outbox.flush()
             if self._tls is not None:
                 self._transport.write(self._tls.close())
             self._transport.write_eof()
 
     def _leave(self) -> None:
         self._stage = _Stage.ENDED
+        self._quick = False
         self._opening = None
 
 

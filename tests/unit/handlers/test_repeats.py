@@ -2,15 +2,17 @@
 
 import json
 import random
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
 import pytest
 
+from routebook.events import LookupMinute
 from routebook.handlers import Caller, dispatch
 from routebook.handlers.repeats import Repeats
 from routebook.wire.codec import decode, encode, encode_reply
-from routebook.wire.command import Command, SerializeType
+from routebook.wire.command import Command, Reply, SerializeType
 from tests.support.requests import Asker
 
 PLAIN = '{"code":105,"extFields":{"topic":"A"},"flag":0,"language":"JAVA","opaque":%d,"version":513}'
@@ -45,20 +47,31 @@ class Served:
         end, _, _ = self.repeats.answer(self.asker.nameserver, self.caller, data, 0, answers, most_bytes=most_bytes)
         return end, b"".join(answers)
 
+    def at_once(self, data: bytes) -> tuple[int, bytes]:
+        """The same for one look-up alone."""
+        pieces = self.repeats.answer_one(self.asker.nameserver, self.caller, data)
+        return (0, b"") if pieces is None else (len(data), b"".join(pieces))
 
-def test_the_same_answer_but_for_the_opaque() -> None:
+
+WAYS = pytest.mark.parametrize("way", [Served.quickly, Served.at_once])
+Way = Callable[[Served, bytes], tuple[int, bytes]]
+
+
+@WAYS
+def test_the_same_answer_but_for_the_opaque(way: Way) -> None:
     served = Served()
     served.slowly(framed(PLAIN % 1234))
     again = framed(PLAIN % 9876)
-    assert served.quickly(again) == (len(again), served.slowly(again))
+    assert way(served, again) == (len(again), served.slowly(again))
 
 
+@WAYS
 @pytest.mark.parametrize("opaque", [1, 9, 10, 123_456_789])
-def test_any_number_of_digits(opaque: int) -> None:
+def test_any_number_of_digits(way: Way, opaque: int) -> None:
     served = Served()
     frame = framed(PLAIN % opaque)
     wanted = served.slowly(frame)
-    assert served.quickly(frame) == (len(frame), wanted)
+    assert way(served, frame) == (len(frame), wanted)
 
 
 @pytest.mark.parametrize("opaque", [0, -5, 1_234_567_890, 2**31 - 1])
@@ -68,12 +81,13 @@ def test_odd_opaques_take_the_slow_way(opaque: int) -> None:
     assert len(served.repeats) == 0
 
 
+@WAYS
 @pytest.mark.parametrize("digits", ["0012", "12 4", "-123", "+123", "12.4", "1_23", "0x12", "1e10", '"12"', "null"])
-def test_what_is_no_plain_number_is_left_to_the_slow_way(digits: str) -> None:
+def test_what_is_no_plain_number_is_left_to_the_slow_way(way: Way, digits: str) -> None:
     served = Served()
     served.slowly(framed(PLAIN % 1234))
     frame = framed(PLAIN.replace("%d", digits))
-    assert served.quickly(frame) == (0, b"")
+    assert way(served, frame) == (0, b"")
 
 
 def test_several_at_once_up_to_the_first_unknown() -> None:
@@ -87,35 +101,40 @@ def test_several_at_once_up_to_the_first_unknown() -> None:
     assert served.quickly(known, most_bytes=1)[0] == len(frames[0])
 
 
-def test_a_frame_in_parts_is_left_alone() -> None:
+@WAYS
+def test_a_frame_in_parts_is_left_alone(way: Way) -> None:
     served = Served()
     frame = framed(PLAIN % 1234)
     served.slowly(frame)
     for size in range(len(frame)):
-        assert served.quickly(frame[:size]) == (0, b"")
+        assert way(served, frame[:size]) == (0, b"")
 
 
 def test_look_ups_are_counted_all_the_same() -> None:
     served = Served()
     frame = framed(PLAIN % 1234)
-    size = len(served.slowly(frame)) - len(encode_reply(1234, _bodiless()))
+    size = len(served.slowly(frame)) - len(encode_reply(1234, Reply()))
     served.quickly(frame * 3)
-    rows = served.asker.nameserver.meter.take(60_000)
-    assert [(row.count, row.bytes) for row in rows if hasattr(row, "bytes")] == [(4, 4 * size)]
-    assert served.quickly(frame) == (0, b""), "a new minute begins with a slow one, which makes the row"
+    served.at_once(frame)
+    assert _counted(served) == [("10.0.0.9", "JAVA", 513, 5, 5 * size)]
+    served.quickly(frame)
+    assert _counted(served) == [("10.0.0.9", "JAVA", 513, 1, size)], "in a new minute as well"
+    served.at_once(frame)
+    assert _counted(served) == [("10.0.0.9", "JAVA", 513, 1, size)]
 
 
-def test_nothing_stale_is_answered() -> None:
+@WAYS
+def test_nothing_stale_is_answered(way: Way) -> None:
     served = Served()
     frame = framed(PLAIN % 1234)
     before = served.slowly(frame)
     served.asker.register("A", "B", "C", broker="broker-b", addr="127.0.0.1:20911")
-    assert served.quickly(frame) == (0, b"")
+    assert way(served, frame) == (0, b"")
     after = served.slowly(frame)
     assert after != before
-    assert served.quickly(frame) == (len(frame), after)
+    assert way(served, frame) == (len(frame), after)
     served.asker.nameserver.settings_revision += 1
-    assert served.quickly(frame) == (0, b"")
+    assert way(served, frame) == (0, b"")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +171,8 @@ def test_memory_is_bounded_and_newcomers_get_their_turn() -> None:
     assert served.quickly(framed(headers[25] % 55))[0] > 0
 
 
-def test_random_headers_are_answered_alike_both_ways() -> None:
+@WAYS
+def test_random_headers_are_answered_alike_both_ways(way: Way) -> None:
     chance = random.Random(5)
     served = Served(most=1000)
     learned = 0
@@ -160,7 +180,7 @@ def test_random_headers_are_answered_alike_both_ways() -> None:
         header = _random_header(chance)
         first, second = (framed(header.replace(b"@", b"%d" % chance.randrange(1, 10**6))) for _ in range(2))
         served.slowly(first)
-        end, answer = served.quickly(second)
+        end, answer = way(served, second)
         if end:
             learned += 1
             assert (end, answer) == (len(second), served.slowly(second))
@@ -186,7 +206,8 @@ def _random_header(chance: random.Random) -> bytes:
     return json.dumps(dict(fields), separators=separators).encode().replace(b'"@"', b"@")
 
 
-def _bodiless() -> Any:
-    from routebook.wire.command import Reply
-
-    return Reply()
+def _counted(served: Served) -> list[tuple[str, str, int, int, int]]:
+    rows = served.asker.nameserver.meter.take(60_000)
+    return [
+        (row.client, row.language, row.version, row.count, row.bytes) for row in rows if isinstance(row, LookupMinute)
+    ]
