@@ -7,6 +7,7 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from routebook.lake.bronze import EVENTS
 from routebook.lake.ddl import columns_of
 from routebook.lake.jvm import iceberg_table
 from routebook.lake.refresh import schema
@@ -14,6 +15,8 @@ from routebook.lake.session import CATALOG
 from routebook.lake.table import Layer, Table
 
 _DAYS: Final = "days("
+# By the first letter of the kind, too: rollups are nearly all rows and most steps want none of them, or one kind.
+_FURTHER: Final = {EVENTS.path: "truncate(1, `kind`)"}
 # Writers keep a file open for each day rather than sort by it first: rows of bronze come in order of time as it is.
 _AS_IT_COMES: Final = {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"}
 _PROPERTIES: Final = {
@@ -44,7 +47,8 @@ class Store:
         """Make it, with a first snapshot that holds nothing, so that there is always one to go back to."""
         self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{table.layer}")
         columns = ", ".join(f"`{name}` {kind}" for name, kind in columns_of(table.columns))
-        parted = f" PARTITIONED BY ({_quoted(table.partition)})" if table.partition else ""
+        parts = ", ".join(filter(None, (_quoted(table.partition), _FURTHER.get(table.path))))
+        parted = f" PARTITIONED BY ({parts})" if parts else ""
         wanted = _PROPERTIES | (_AS_IT_COMES if table.layer is Layer.BRONZE else {}) | properties
         listed = ", ".join(f"'{key}' = '{value}'" for key, value in wanted.items())
         self.spark.sql(f"CREATE TABLE {self.name(table)} ({columns}) USING iceberg{parted} TBLPROPERTIES ({listed})")
@@ -157,7 +161,9 @@ def _sure(condition: Column) -> Column:
     return F.coalesce(condition, F.lit(False))
 
 
-def _quoted(partition: str) -> str:
+def _quoted(partition: str | None) -> str | None:
+    if partition is None:
+        return None
     if not partition.startswith(_DAYS):
         return f"`{partition}`"
     return f"days(`{partition.removeprefix(_DAYS).removesuffix(')')}`)"

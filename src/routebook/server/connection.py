@@ -311,7 +311,8 @@ class Connection(asyncio.Protocol):
         if len(pieces[3]) < _LONG_BYTES:
             shared.outbox.put(self._transport, b"".join(pieces))
         else:
-            self._write([*pieces])
+            shared.outbox.flush()
+            self._transport.writelines((b"".join(pieces[:3]), pieces[3]))  # what is long is not copied
         self.asked = True
         shared.latencies.add(_LOOK_UP, 1, perf_counter_ns() - began_ns)
         return True
