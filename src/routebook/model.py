@@ -98,13 +98,16 @@ class RegisterBody(msgspec.Struct, frozen=True, kw_only=True):
     """What the body of a registration says, whichever of its forms it came in.
 
     `topics` is None where the sender sent null: Java then stores nothing. `filter_servers` is None where the
-    form has none (before 3.0.11): they stay as they are; an empty tuple removes them.
+    form has none (before 3.0.11): they stay as they are; an empty tuple removes them. `news` are those topics that no
+    registration has named so before; then `topics` has each name once, and the rest are the objects of those before. It
+    is None where nothing is known about them.
     """
 
     topics: tuple[TopicConfig, ...] | None
     data_version: DataVersion | None
     mappings: dict[str, TopicQueueMappingInfo]
     filter_servers: tuple[str, ...] | None
+    news: tuple[TopicConfig, ...] | None = None
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):

@@ -127,6 +127,8 @@ def _registration(ns: NameServer, command: Command, caller: Caller, now_ms: int)
         max_topics=ns.settings.max_topics_per_registration,
         max_inflated=ns.settings.max_inflated_bytes,
         now_ms=now_ms,
+        known=ns.known_topics,
+        longest_name=longest,
     )
     _check_body_names(body, caller, longest=longest)
     broker_id = long_field(command, "brokerId")
@@ -146,7 +148,8 @@ def _registration(ns: NameServer, command: Command, caller: Caller, now_ms: int)
 
 
 def _check_body_names(body: RegisterBody, caller: Caller, *, longest: int) -> None:
-    check_names([topic.topic_name for topic in body.topics or ()], "topic", longest=longest)
+    unchecked = body.topics if body.news is None else body.news
+    check_names([topic.topic_name for topic in unchecked or ()], "topic", longest=longest)
     check_names(list(body.filter_servers or ()), "filter server", longest=longest)
     own = None if caller.identity is None else caller.identity.brokers
     for topic, info in body.mappings.items():

@@ -14,6 +14,7 @@ from routebook.model import BrokerKey
 from routebook.routes import RouteTable
 from routebook.settings import Settings
 from routebook.wire.bodies import encode_cluster_info
+from routebook.wire.known_topics import KnownTopics
 
 
 class NameServer:
@@ -23,6 +24,7 @@ class NameServer:
         "_cluster_info",
         "cache",
         "exceeded",
+        "known_topics",
         "kv",
         "meter",
         "preservation",
@@ -45,6 +47,7 @@ class NameServer:
         self.preservation = Preservation()
         self.exceeded: defaultdict[str, int] = defaultdict(int)  # how often which limit was reached
         self.cache = RouteCache(max_bytes=settings.route_cache_bytes)
+        self.known_topics = KnownTopics()
         self._cluster_info = (-1, b"")
 
     def cluster_info(self) -> bytes:

@@ -1,12 +1,12 @@
 """What a master, or the slave that leads, announces with its registration: topics and static-topic mappings."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from routebook.codes import PERM_WRITE
 from routebook.events import MappingsChanged, RouteEvent, TopicCause
 from routebook.model import Registration, TopicConfig, TopicQueueMappingInfo
 from routebook.routes.differences import QueueDifferences
-from routebook.routes.state import Tables
+from routebook.routes.state import Announced, BrokerGroup, Tables
 
 
 def announce(
@@ -17,6 +17,9 @@ def announce(
     Java: so queues that changed under the same version are not noticed (B12).
     """
     broker, topics = registration.broker, registration.body.topics or ()
+    keep = ~PERM_WRITE if read_only else -1
+    group = tables.group_table[broker]
+    news = _news(group, registration, keep=keep)
     differences = QueueDifferences(tables, broker)
     dropped: list[MappingsChanged] = []
     if drop_others:
@@ -25,13 +28,25 @@ def announce(
         for topic in others:
             differences.drop(topic)
         dropped = _drop_mappings(tables, broker, others)
-    wanted = _wanted(tables, broker, topics, everything=everything)
-    differences.put_all(wanted, keep=~PERM_WRITE if read_only else -1)
+    differences.put_all(_wanted(tables, broker, news, everything=everything), keep=keep)
     mapped = _put_mappings(tables, registration, returning=differences.added, everything=everything)
+    if everything and registration.body.news is not None:
+        group.announced = Announced(topics, keep, group.queued)
     return [*differences.events(TopicCause.REGISTRATION), *dropped, *mapped]
 
 
-def _wanted(tables: Tables, broker: str, topics: tuple[TopicConfig, ...], *, everything: bool) -> Iterable[TopicConfig]:
+def _news(group: BrokerGroup, registration: Registration, *, keep: int) -> Sequence[TopicConfig]:
+    """What is announced, without what stands in the tables from the last time: mostly all of it."""
+    topics, last = registration.body.topics or (), group.announced
+    if registration.body.news is None or last is None or last.queued != group.queued or last.keep != keep:
+        return topics
+    if len(topics) == len(last.topics):
+        return [topic for topic, before in zip(topics, last.topics, strict=True) if topic is not before]
+    known = set(map(id, last.topics))
+    return [topic for topic in topics if id(topic) not in known]
+
+
+def _wanted(tables: Tables, broker: str, topics: Sequence[TopicConfig], *, everything: bool) -> Iterable[TopicConfig]:
     """Each topic once: of two with one name the last counts, or where only missing ones do, the first."""
     if everything:
         return {config.topic_name: config for config in topics}.values()

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from routebook.events import QueueChange, Queues, TopicCause, TopicsChanged
 from routebook.model import QueueData, TopicConfig
-from routebook.routes.state import Shape, Tables, shape_of
+from routebook.routes.state import Shape, Tables, TopicEntry, shape_of
 
 
 class QueueDifferences:
@@ -27,7 +27,10 @@ class QueueDifferences:
         Tens of thousands may come at once, of which most are so already: these cost no call.
         """
         queues: dict[Shape, QueueData] = {}
-        broker, entry_of = self._broker, self._tables.topic_table.get
+        tables, broker, added, told = self._tables, self._broker, self.added, self._told
+        topic_table, group = tables.topic_table, tables.group_table[broker]
+        name, revision, came = group.name, tables.revision + 1, 0
+        entry_of = topic_table.get
         for config in configs:
             topic = config.topic_name
             shape = (config.perm & keep, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
@@ -36,8 +39,20 @@ class QueueDifferences:
                 queue = queues[shape] = self._queue(shape)
             entry = entry_of(topic)
             before = None if entry is None else entry.queues.get(broker)
-            if before is not queue and before != queue:
+            if before is queue:
+                continue
+            if before is None:  # as `Tables.put_queue` does it
+                if entry is None:
+                    entry = topic_table[topic] = TopicEntry()
+                entry.queues[name] = queue
+                entry.revision = revision
+                added[topic] = told.get(shape) or told.setdefault(shape, Queues(*shape))
+                came += 1
+            elif before != queue:
                 self._set(topic, shape, queue, before)
+        if came:
+            group.topics += came
+            group.touched = group.queued = revision
 
     def put(self, topic: str, shape: Shape) -> None:
         """Set the topic's queues on this broker, unless they are so already."""

@@ -15,7 +15,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 from routebook.effects import Change, RouteEffect
 from routebook.events import Queues, RouteEvent
-from routebook.model import BrokerData, BrokerKey, DataVersion, QueueData, RegisterResult, TopicQueueMappingInfo
+from routebook.model import (
+    BrokerData,
+    BrokerKey,
+    DataVersion,
+    QueueData,
+    RegisterResult,
+    TopicConfig,
+    TopicQueueMappingInfo,
+)
 
 Shape: TypeAlias = tuple[int, int, int, int]  # what Queues names
 
@@ -37,16 +45,29 @@ class TopicEntry:
         self.revision = 0
 
 
+class Announced(NamedTuple):
+    """What a group's leader announced last: it stands in the tables while no queue of the group has changed since."""
+
+    topics: tuple[TopicConfig, ...]
+    keep: int
+    queued: int
+
+
 class BrokerGroup:
-    """The brokers of one name. `revision` is that of the last change a route shows, `touched` that of any change."""
+    """The brokers of one name.
+
+    `revision` is that of the last change of itself that a route shows, `queued` of its queues, `touched` of anything.
+    """
 
     __slots__ = (
         "_data",
         "_data_revision",
+        "announced",
         "cluster",
         "enable_acting_master",
         "members",
         "name",
+        "queued",
         "revision",
         "shapes",
         "topics",
@@ -64,6 +85,8 @@ class BrokerGroup:
         self.topics = 0  # how many have queues here
         self.revision = 0
         self.touched = 0
+        self.queued = 0
+        self.announced: Announced | None = None
         self._data: BrokerData | None = None
         self._data_revision = -1
 
@@ -254,7 +277,7 @@ class Tables:
         if group.name not in entry.queues:
             group.topics += 1
         entry.queues[group.name] = queue  # the group's own string: one object for all topics
-        entry.revision = group.touched = self.revision + 1
+        entry.revision = group.touched = group.queued = self.revision + 1
 
     def drop_queue(self, topic: str, broker: str) -> None:
         """Remove a topic's queues on a broker, and the topic with its last ones."""
@@ -266,6 +289,7 @@ class Tables:
         group = self.group_table.get(broker)
         if group is not None:
             group.topics -= 1
+            group.queued = self.revision + 1
             self.touch(group, shown=False)
 
     def drop_queues_of(self, brokers: Collection[str]) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from the bare keys that every broker with static topics writes, goes to the read
 
 from collections.abc import Mapping
 from sys import intern
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -19,6 +19,7 @@ from routebook.errors import BadRequest, TooMuch
 from routebook.model import DataVersion, RegisterBody, TopicConfig, TopicQueueMappingInfo
 from routebook.wire.deflated_body import decode_deflated, looks_deflated
 from routebook.wire.fastjson import Reader
+from routebook.wire.known_topics import MARK, KnownTopics, SentTopic
 from routebook.wire.queue_mapping import (
     MAPPING_DETAIL_FIELDS,
     MAPPING_FIELDS,
@@ -27,7 +28,7 @@ from routebook.wire.queue_mapping import (
     quote_bare_keys,
 )
 from routebook.wire.request_bodies import DATA_VERSION_FIELDS, SentDataVersion
-from routebook.wire.typed_json import Fields, Int32, decode_bean
+from routebook.wire.typed_json import STRICT_FAILURES, Fields, decode_bean
 
 MAX_TOPICS: Final = 100_000
 MAX_INFLATED: Final = 64 << 20
@@ -41,6 +42,8 @@ def decode_register_body(
     max_topics: int = MAX_TOPICS,
     max_inflated: int = MAX_INFLATED,
     now_ms: int,
+    known: KnownTopics | None = None,
+    longest_name: int = 0,
 ) -> RegisterBody:
     """Raises BadRequest, with what is wrong, where Java fails to decode the body, and in the cases named below.
 
@@ -58,33 +61,38 @@ def decode_register_body(
     # A 5.5.0 broker with compressedRegister=true deflates the body and still says compressed=false.
     if compressed or looks_deflated(body):
         return decode_deflated(body, version=version, max_topics=max_topics, max_inflated=max_inflated, now_ms=now_ms)
+    if known is not None and (found := _from_known(body, known, longest_name, max_topics=max_topics, now_ms=now_ms)):
+        return found
     sent = decode_bean(quote_bare_keys(body), _decode, _BODY_FIELDS, _SentBody, what="a RegisterBrokerBody")
     if sent is None:
         raise BadRequest("the body of the registration is null")
     return _settled(sent.wrapper, sent.filter_server_list, max_topics=max_topics, now_ms=now_ms)
 
 
-class _Any(msgspec.Struct, gc=False):
-    """An object of which nothing is kept."""
-
-
-class _SentTopic(msgspec.Struct, rename="camel", gc=False):
-    """Java: TopicConfig, with its defaults. The last three are typed only to refuse what Java refuses."""
-
-    topic_name: str | None = None
-    perm: Int32 = 6
-    read_queue_nums: Int32 = 16
-    topic_sys_flag: Int32 = 0
-    write_queue_nums: Int32 = 16
-    attributes: _Any | None = None
-    order: bool = False
-    topic_filter_type: Literal["SINGLE_TAG", "MULTI_TAG"] | None = None
+def _from_known(
+    body: bytes, known: KnownTopics, longest_name: int, *, max_topics: int, now_ms: int
+) -> RegisterBody | None:
+    """None where it has to be decoded as a whole, be it for its error."""
+    cut = known.cut(body, longest=longest_name)
+    if cut is None or len(cut.topics) > max_topics:
+        return None
+    try:
+        if not cut.rest.isascii():
+            cut.rest.decode()
+        sent = _decode(quote_bare_keys(cut.rest))
+    except STRICT_FAILURES:
+        return None
+    if sent is None or sent.wrapper is None or sent.wrapper.topic_config_table != MARK:
+        return None
+    sent.wrapper.topic_config_table = {}
+    settled = _settled(sent.wrapper, sent.filter_server_list, max_topics=max_topics, now_ms=now_ms)
+    return msgspec.structs.replace(settled, topics=cut.topics, news=cut.news)
 
 
 class _SentTopics(msgspec.Struct, rename="camel"):
     """Java: TopicConfigSerializeWrapper."""
 
-    topic_config_table: dict[str, _SentTopic | None] | None = msgspec.field(default_factory=dict)
+    topic_config_table: dict[str, SentTopic | None] | None = msgspec.field(default_factory=dict)
     data_version: SentDataVersion | None = msgspec.field(default_factory=SentDataVersion)
 
 
@@ -120,7 +128,7 @@ def _settled(
     )
 
 
-def _topics(table: Mapping[str, _SentTopic | None], max_topics: int) -> tuple[TopicConfig, ...]:
+def _topics(table: Mapping[str, SentTopic | None], max_topics: int) -> tuple[TopicConfig, ...]:
     if len(table) > max_topics:
         raise TooMuch(
             f"{len(table)} topics in one registration, of which at most {max_topics} are allowed",
@@ -132,15 +140,7 @@ def _topics(table: Mapping[str, _SentTopic | None], max_topics: int) -> tuple[To
             raise BadRequest(f"topicConfigTable: topic {key!r} is null")
         if sent.topic_name is None:
             raise BadRequest(f"topicConfigTable: topic {key!r} has no topicName")
-        topics.append(
-            TopicConfig(
-                topic_name=intern(sent.topic_name),  # hundreds of brokers name the same topics, again and again
-                perm=sent.perm,
-                read_queue_nums=sent.read_queue_nums,
-                topic_sys_flag=sent.topic_sys_flag,
-                write_queue_nums=sent.write_queue_nums,
-            )
-        )
+        topics.append(sent.named(sent.topic_name))
     return tuple(topics)
 
 
