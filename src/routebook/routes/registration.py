@@ -114,7 +114,12 @@ def _result(tables: Tables, group: BrokerGroup, registration: Registration) -> R
 
 
 def _remember(tables: Tables, registration: Registration, fingerprint: bytes | None, result: RegisterResult) -> None:
-    """Keep what `renew` needs: the same registration again does nothing while its group is untouched."""
-    touched = tables.group_table[registration.broker].touched
-    renewal = None if fingerprint is None else Renewal(fingerprint, registration.broker, touched, result)
+    """Keep what `renew` needs: the same registration again does nothing while its group is untouched.
+
+    Unless it speaks for other groups, too, whose mappings may go without its own being touched.
+    """
+    broker = registration.broker
+    own = all(info.bname in (None, broker) for info in registration.body.mappings.values())
+    touched = tables.group_table[broker].touched
+    renewal = Renewal(fingerprint, broker, touched, result) if fingerprint is not None and own else None
     tables.lease_table[registration.key].renewal = renewal

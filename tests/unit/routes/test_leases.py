@@ -137,3 +137,9 @@ def test_after_registering_again_it_renews_again(table: RouteTable) -> None:
     register(table, WHAT, fingerprint=FINGERPRINT, policy=PURGING)
     assert renew(table) is not None
     assert table.topics() == ["B", "A"]
+
+
+def test_who_speaks_for_other_groups_is_worked_through_each_time(table: RouteTable) -> None:
+    speaker = registration("broker-b", addr=OTHER, mappings=[mapping("TopicTest", "broker-a")])
+    register(table, speaker, fingerprint=FINGERPRINT)
+    assert table.renew(speaker.key, fingerprint=FINGERPRINT, connection=1, now_ms=7) is None
