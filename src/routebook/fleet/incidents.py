@@ -20,6 +20,7 @@ from routebook.model import TopicConfig
 
 DAY_MS: Final = 86_400_000
 RECOVERY_MS: Final = 200_000  # the default timeout, a scan, a registration period, and some
+_ANNOUNCED_MS: Final = 1_000  # a topic and its group do not change at once: what came first would be open
 _FIRST_MS: Final = 120_000  # nothing happens by chance before all have come
 
 
@@ -227,7 +228,10 @@ class _Making:
         if change is None:
             self._left_out += 1
             return []
-        members = tuple(g.members[0] for g in self._census.groups if g.name in change.groups)
+        groups = [g for g in self._census.groups if g.name in change.groups]
+        for member in (member for g in groups for member in g.members):
+            self._busy_until[member.number] = at_ms + _ANNOUNCED_MS
+        members = tuple(g.members[0] for g in groups)
         return [Incident(kind=FaultKind.CHURN, at_ms=at_ms, lasts_ms=0, members=members, change=change)]
 
     def _change(self, free: Sequence[Group], draw: Random) -> TopicChange | None:
