@@ -1,5 +1,6 @@
 """HTTP beside the NameServer, in a real process: what happens on the one port shows on the other."""
 
+import itertools
 import os
 import signal
 import socket
@@ -215,11 +216,13 @@ def test_a_slow_reader_is_dropped_while_others_go_on(tmp_path: Path) -> None:
         url = ns.wait_until_http()
         slow, received = slow_reader(url)
         with slow, watching(url) as events, Client(ns.address) as client:
+            told = (event.json["kind"] for event in events)
+            news = (kind for kind in told if not kind.endswith("_minute"))  # which a slow machine gets to
             for number in range(count):  # more than the sockets' buffers and the feed's together
                 assert client.ask(register(broker=f"b{number}", addr=f"10.0.0.{number}:1", topics=topics)).code == 0
-                assert [next(events).json["kind"] for _ in range(2)] == ["broker_up", "topics_changed"]
-            last = 1 + 2 * count
-            assert got(url, "/v1/server")["last_seq"] == last
+                assert list(itertools.islice(news, 2)) == ["broker_up", "topics_changed"]
+            last = got(url, "/v1/server")["last_seq"]
+            assert last >= 1 + 2 * count
             while chunk := slow.recv(1 << 20):
                 received += chunk
             *sent, dropped = StreamParser().feed(received.partition(b"\r\n\r\n")[2])

@@ -31,6 +31,7 @@ from routebook.server.limits import Buffers, Host, Limits
 from routebook.server.notes import Notes
 from routebook.server.opening import Opening
 from routebook.server.outbox import Outbox
+from routebook.server.pressure import Pressure
 from routebook.server.recorder import Recorder
 from routebook.server.timing import Latencies
 from routebook.server.tls import TlsContexts, TlsSession
@@ -71,6 +72,7 @@ class Shared:
         gate: Gate,
         limits: Limits,
         denials: Denials,
+        pressure: Pressure,
         proxy_networks: tuple[Network, ...] = (),
     ) -> None:
         self.nameserver = nameserver
@@ -87,6 +89,7 @@ class Shared:
         self.limits = limits
         limits.broker_hosts = self.broker_hosts
         self.denials = denials
+        self.pressure = pressure
         self.proxy_networks = proxy_networks
         self.buffers = Buffers(limits.settings.buffer_bytes, self._make_room)
         self.repeats = Repeats() if serialize_type is SerializeType.JSON else None
@@ -193,7 +196,9 @@ class Connection(asyncio.Protocol):
             self.drain()  # it was accepted in the last moment
 
     def data_received(self, data: bytes) -> None:
-        self.last_active = self._time()
+        now = self.last_active = self._time()
+        if now >= self._shared.pressure.late_at:
+            self._shared.pressure.look(now)
         if self._quick and self._answers_at_once(data):
             return
         if self._owed is not None:

@@ -143,6 +143,7 @@ class Server:
             gate=gate,
             limits=limits,
             denials=denials,
+            pressure=self._pressure,
             proxy_networks=settings.proxy_networks,
         )
         self.health.add("limits", lambda: limits_part(shared))

@@ -105,7 +105,7 @@ def write_permission(ns: NameServer, broker: str, *, restore: bool) -> Plan:
             after = PERM_READ | PERM_WRITE if restore else queue.perm & ~PERM_WRITE
             if after != queue.perm:
                 changes.append(Change(what=f"topic {topic}", before=_permission(queue.perm), after=_permission(after)))
-    lasts = "until the broker registers a newer topic table, which brings its own permissions"
+    lasts = "this lasts until the broker registers a newer topic table, which brings its own permissions"
     return Plan(
         action="restore write permission" if restore else "wipe write permission",
         code=RequestCode.ADD_WRITE_PERM_OF_BROKER if restore else RequestCode.WIPE_WRITE_PERM_OF_BROKER,
