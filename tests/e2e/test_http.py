@@ -216,7 +216,7 @@ def test_a_slow_reader_is_dropped_while_others_go_on(tmp_path: Path) -> None:
         url = ns.wait_until_http()
         slow, received = slow_reader(url)
         with slow, watching(url) as events, Client(ns.address) as client:
-            told = (event.json["kind"] for event in events)
+            told = (str(event.json["kind"]) for event in events)
             news = (kind for kind in told if not kind.endswith("_minute"))  # which a slow machine gets to
             for number in range(count):  # more than the sockets' buffers and the feed's together
                 assert client.ask(register(broker=f"b{number}", addr=f"10.0.0.{number}:1", topics=topics)).code == 0
