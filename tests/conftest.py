@@ -27,6 +27,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--lake-all", action="store_true", help="also run the lake's tests that take minutes")
     parser.addoption("--programs", action="store_true", help="also run the tests with real programs of others")
     parser.addoption("--programs-report", metavar="FILE", help="write down what they showed, as JSON")
+    parser.addoption(
+        "--rust-sdk", action="store_true", help="build the Rust SDK if it is not yet (15 minutes and more)"
+    )
     parser.addoption("--screenshots", help="keep pictures of the console's pages in this folder")
     parser.addoption(
         "--attack-scale", type=float, default=1.0, help="how much more than usual attacks send (make fuzz: 20)"

@@ -1,5 +1,5 @@
 // Many mqadmin commands in one JVM: a line of stdin is a command with its arguments, separated by tabs; what it printed comes
-// between a line "<<<" and a line ">>>".
+// between a line "<<<" and a line ">>>". An empty line is mqadmin without arguments. `clusterRT` ends after one round.
 
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
@@ -21,7 +21,7 @@ public class MqAdmin {
             System.setOut(captured);
             System.setErr(captured);
             try {
-                MQAdminStartup.main0(line.split("\t"), null);
+                MQAdminStartup.main0(line.isEmpty() ? new String[0] : line.split("\t"), null);
             } finally {
                 System.setOut(out);
                 System.setErr(err);
@@ -35,10 +35,19 @@ public class MqAdmin {
         Runtime.getRuntime().halt(0);
     }
 
-    // A client's shutdown waits up to three seconds for a thread that polls a queue: wake it.
+    // A client's shutdown waits up to three seconds for a thread that polls a queue: wake it. `clusterRT` goes on for ever:
+    // when it sleeps between two rounds, that is the end of it.
     private static void hurry() {
+        Thread commands = Thread.currentThread();
         Thread waker = new Thread(() -> {
             while (true) {
+                StackTraceElement[] frames = commands.getStackTrace();
+                for (int i = 1; i < frames.length; i++) {
+                    if (frames[i - 1].getMethodName().equals("sleep")
+                            && frames[i].getClassName().endsWith(".CLusterSendMsgRTCommand")) {
+                        commands.interrupt();
+                    }
+                }
                 for (Thread thread : Thread.getAllStackTraces().keySet()) {
                     if (thread.getName().contains("NettyEventExecutor") && thread.isAlive()) {
                         for (StackTraceElement frame : thread.getStackTrace()) {

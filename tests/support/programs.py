@@ -17,6 +17,7 @@ OLD_BROKER: Final = PROJECT / "old"
 PROXY: Final = PROJECT / "proxy"
 CLIENT_FLAGS: Final = (*COMMON_FLAGS, "-Xmx128m", "-Drocketmq.client.logUseSlf4j=true")
 _BUILD_TIMEOUT_S: Final = 900.0
+_RUST_BUILD_TIMEOUT_S: Final = 3600.0  # some 280 crates
 _RUN_TIMEOUT_S: Final = 120.0
 
 
@@ -59,6 +60,21 @@ def node_program() -> Path:
     return _built("node", sources, build) / "roundtrip.js"
 
 
+def rust_program(*, build: bool) -> Path | None:
+    """The round trip of the Rust SDK. Its build takes a quarter of an hour and more: None if nobody asked for that."""
+    sources = [SDKS / "rust" / "Cargo.toml", SDKS / "rust" / "main.rs"]
+
+    def compile_it(folder: Path) -> None:
+        for source in sources:
+            shutil.copy(source, folder)
+        # beside the folder, not in it: when our program changes, the crates are there already
+        command = ["cargo", "build", "--quiet", "--target-dir", str(folder.parent / "rust-target")]
+        _run(command, folder, timeout_s=_RUST_BUILD_TIMEOUT_S)
+        shutil.copy(folder.parent / "rust-target" / "debug" / "interop", folder)
+
+    return _built("rust", sources, compile_it) / "interop" if build or _is_built("rust", sources) else None
+
+
 def python_with(requirement: str) -> Path:
     """A Python of its own that has this package."""
 
@@ -73,7 +89,7 @@ def python_with(requirement: str) -> Path:
 def run(command: Iterable[str], *, home: Path, timeout_s: float = _RUN_TIMEOUT_S) -> str:
     """What a program printed; an error if it fails."""
     home.mkdir(parents=True, exist_ok=True)
-    return _run(list(command), home, timeout_s=timeout_s)
+    return _run(list(command), home, timeout_s=timeout_s, keep_home=False)
 
 
 def java_program(main: str, *arguments: str, flags: tuple[str, ...] = (), home: Path) -> list[str]:
@@ -86,32 +102,52 @@ def mqadmin(*commands: str, home: Path) -> str:
     """What these commands print, one after the other."""
     lines = "".join("\t".join(command.split()) + "\n" for command in commands)
     home.mkdir(parents=True, exist_ok=True)
-    return _run(java_program("MqAdmin", home=home), home, timeout_s=_RUN_TIMEOUT_S, given=lines)
+    return _run(java_program("MqAdmin", home=home), home, timeout_s=_RUN_TIMEOUT_S, given=lines, keep_home=False)
 
 
 def _built(name: str, sources: Iterable[Path], build: Callable[[Path], None]) -> Path:
     """A folder made by `build`, once for these sources. Two processes may ask at once: one builds, one waits."""
-    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
-    folder = cache_root() / "programs" / name
-    stamp = folder / "complete"
+    sources = list(sources)
+    folder = _folder(name)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (folder.parent / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (stamp.is_file() and stamp.read_text() == digest):
+        if not _is_built(name, sources):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             build(folder)
-            stamp.write_text(digest)
+            (folder / "complete").write_text(_digest(sources))
     return folder
 
 
-def _run(command: list[str], folder: Path, *, timeout_s: float = _BUILD_TIMEOUT_S, given: str = "") -> str:
+def _is_built(name: str, sources: Iterable[Path]) -> bool:
+    stamp = _folder(name) / "complete"
+    return stamp.is_file() and stamp.read_text() == _digest(sources)
+
+
+def _folder(name: str) -> Path:
+    return cache_root() / "programs" / name
+
+
+def _digest(sources: Iterable[Path]) -> str:
+    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+def _run(
+    command: list[str],
+    folder: Path,
+    *,
+    timeout_s: float = _BUILD_TIMEOUT_S,
+    given: str = "",
+    keep_home: bool = True,
+) -> str:
+    """What it printed. With `keep_home=False` the folder is its home: nothing is left in anybody's own."""
     environment = {name: value for name, value in os.environ.items() if name != "NAMESRV_ADDR"}
     try:
         done = subprocess.run(
             command,
             cwd=folder,
-            env={**environment, "HOME": str(folder)} if timeout_s != _BUILD_TIMEOUT_S else environment,
+            env=environment if keep_home else {**environment, "HOME": str(folder)},
             input=given,
             capture_output=True,
             text=True,

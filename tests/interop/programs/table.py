@@ -11,10 +11,13 @@ BEGIN: Final = "<!-- programs: begin (made by `make interop`) -->"
 END: Final = "<!-- programs: end -->"
 
 
-def table(rows: list[list[str]], day: str) -> str:
-    """The rows, by program."""
+def table(rows: list[list[str]], day: str, *, former: str = "") -> str:
+    """The rows, by program. One that was not run this time stays as the former page has it, with its day."""
     lines = ["| program | version | scenario | result | last run |", "|---|---|---|---|---|"]
-    lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} | {day} |" for row in sorted(rows)]
+    for row in sorted(rows):
+        cells = [cell.replace("|", "/") for cell in row]
+        ran = [line for line in former.splitlines() if line.startswith(f"| {' | '.join(cells[:3])} |")]
+        lines.append(ran[0] if ran and cells[3].startswith("not run") else f"| {' | '.join(cells)} | {day} |")
     return "\n".join(lines)
 
 
@@ -29,4 +32,5 @@ def put(page: str, made: str) -> str:
 
 if __name__ == "__main__":
     rows = json.loads(Path(sys.argv[1]).read_text())
-    PAGE.write_text(put(PAGE.read_text(), table(rows, datetime.now(UTC).date().isoformat())))
+    page = PAGE.read_text()
+    PAGE.write_text(put(page, table(rows, datetime.now(UTC).date().isoformat(), former=page)))

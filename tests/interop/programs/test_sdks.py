@@ -7,7 +7,7 @@ import pytest
 from tests.interop.programs.conftest import Pair
 from tests.interop.programs.seen import wait_until
 from tests.support.java import JavaBroker
-from tests.support.programs import SDKS, go_program, mqadmin, node_program, python_with, run
+from tests.support.programs import SDKS, go_program, mqadmin, node_program, python_with, run, rust_program
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -33,6 +33,15 @@ def test_cpp(pair: Pair, broker: JavaBroker, tmp_path: Path) -> None:
     python = python_with("rocketmq==0.4.4")
     script = SDKS / "python" / "cpp_roundtrip.py"
     command = [str(python), str(script), pair.first.address, "from-cpp", str(COUNT)]
+    assert run(command, home=tmp_path).splitlines()[-1] == f"sent {COUNT} received {COUNT}"
+
+
+@pytest.mark.program("Rust SDK (rocketmq-client-rust)", "1.0.0", "producer and push consumer, topic made on the way")
+def test_rust(pair: Pair, broker: JavaBroker, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    program = rust_program(build=request.config.getoption("--rust-sdk"))
+    if program is None:
+        pytest.skip("the Rust SDK is not built here, and that takes a quarter of an hour: --rust-sdk does it")
+    command = [str(program), pair.first.address, "from-rust", str(COUNT)]
     assert run(command, home=tmp_path).splitlines()[-1] == f"sent {COUNT} received {COUNT}"
 
 
