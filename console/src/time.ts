@@ -86,7 +86,7 @@ export function fromUrl(text: string | null): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** Round marks of an axis between two times: about `most` of them, on whole units of the viewer's zone. */
+/** Round marks of an axis between two times: about `most` of them, on whole units of the viewer's zone; midnight is its day. */
 export function marks(from: number, to: number, most: number): { at: number; label: string }[] {
   const steps = [SECOND, 5 * SECOND, 15 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR,
     2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY];
@@ -95,7 +95,8 @@ export function marks(from: number, to: number, most: number): { at: number; lab
   const found: { at: number; label: string }[] = [];
   for (let at = Math.ceil((from - shift) / step) * step + shift; at <= to; at += step) {
     const d = new Date(at);
-    const label = step >= DAY ? `${MONTHS[d.getMonth()] ?? ""} ${d.getDate()}`
+    const midnight = step >= HOUR && d.getHours() === 0 && d.getMinutes() === 0;
+    const label = step >= DAY || midnight ? `${MONTHS[d.getMonth()] ?? ""} ${d.getDate()}`
       : step >= MINUTE ? `${pad(d.getHours())}:${pad(d.getMinutes())}` : clock(at);
     found.push({ at, label });
   }

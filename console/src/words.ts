@@ -66,8 +66,25 @@ function some(names: string[] | undefined, total: number): string {
   return `: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
-/** What happened, without its subject's link: `broker-003 · id 0 left: its connection closed`. */
+function topics(many: number): string {
+  return many === 1 ? "1 topic" : `${many} topics`;
+}
+
+/** What somebody asked for: who that was is part of what happened. */
+const ASKED = new Set(["permission_wiped", "permission_restored", "topic_deleted", "kv_changed", "setting_changed"]);
+
+/** Whether it happens because somebody asks for it, not by itself. */
+export function isAsked(kind: string): boolean {
+  return ASKED.has(kind);
+}
+
+/** What happened, without its subject's link: `left (master at 10.0.0.3:10911): its connection closed`, `was deleted by root`. */
 export function said(event: LiveEvent): string {
+  if (!isAsked(event.kind)) return happened(event);
+  return `${happened(event)}${event.who !== undefined ? ` by ${event.who}` : event.peer !== undefined ? ` from ${event.peer}` : ""}`;
+}
+
+function happened(event: LiveEvent): string {
   const field = (key: string): string => String(event.fields[key] ?? "");
   const number = (key: string): number => Number(event.fields[key] ?? 0);
   switch (event.kind) {
@@ -75,7 +92,7 @@ export function said(event: LiveEvent): string {
     case "broker_down": return `left (${role(event.broker_id)} at ${event.addr ?? "?"}): ${REASON[event.reason ?? ""] ?? event.reason ?? "?"}`;
     case "broker_changed": {
       const before = number("before_id");
-      return before !== event.broker_id ? `went from ${role(before)} to ${role(event.broker_id)}` : `announced a change of its own (${role(event.broker_id)})`;
+      return before !== event.broker_id ? `went from ${role(before)} to ${role(event.broker_id)}` : `announced a newer version of itself (${role(event.broker_id)})`;
     }
     case "broker_returned": return `registered again (${role(event.broker_id)} at ${event.addr ?? "?"})`;
     case "topics_changed": {
@@ -85,8 +102,8 @@ export function said(event: LiveEvent): string {
       return `${what === "" ? "topics changed" : what}${some(event.topics, total)}${event.cause === undefined || event.cause === "registration" ? "" : ` (${event.cause.replaceAll("_", " ")})`}`;
     }
     case "mappings_changed": return `static topics announced otherwise${some(event.topics, (event.topics ?? []).length)}`;
-    case "permission_wiped": return `no longer takes writes (${number("topics")} topics)`;
-    case "permission_restored": return `takes writes again (${number("topics")} topics)`;
+    case "permission_wiped": return `no longer takes writes (${topics(number("topics"))})`;
+    case "permission_restored": return `takes writes again (${topics(number("topics"))})`;
     case "topic_deleted": return "was deleted";
     case "kv_changed": return `${field("namespace")} / ${field("key")} ${event.fields["deleted"] === true ? "deleted" : `= ${field("after")}`}`;
     case "setting_changed": return `${field("key")}: ${field("before")} → ${field("after")}`;

@@ -44,3 +44,8 @@ test("an axis has few marks, on round times, within its ends", () => {
     assert.ok(found.every((one) => one.at >= from && one.at <= from + span));
   }
 });
+
+test("midnight is told by its day", () => {
+  const noon = new Date(2026, 10, 14, 12).getTime();
+  assert.deepEqual(marks(noon, noon + 2 * DAY, 5).map((one) => one.label), ["12:00", "Nov 15", "12:00", "Nov 16", "12:00"]);
+});

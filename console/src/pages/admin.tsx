@@ -86,7 +86,7 @@ function Confirm({ action, onClose }: { action: Action; onClose: () => void }): 
             ? <p>{shown.total === 0 ? "This would change nothing." : `This will change ${plural(shown.total, "thing")}:`}</p>
             : <Note tone={done.done ? "ok" : "warn"}>{done.done ? <>Done and recorded{done.seq === null ? "" : <> as <a href={`/events?group=admin`}>record {done.seq}</a></>}.</> : "Nothing was changed."}</Note>}
           <Changes answer={shown} />
-          {shown.notes.map((note) => <Note key={note} tone="warn">{note}</Note>)}
+          {shown.notes.map((note) => <Note key={note} tone="warn">{sentence(note)}</Note>)}
         </>}
         <div class="row end">
           <button type="button" class="button" onClick={() => dialog.current?.close()}>{done === null ? "Cancel" : "Close"}</button>
@@ -104,11 +104,16 @@ function Changes({ answer }: { answer: AdminAnswer }): JSX.Element | null {
       <thead><tr><th>What</th><th>Before</th><th>After</th></tr></thead>
       <tbody>{answer.changes.map((one) => (
         <tr key={one.what}><td class="break">{one.what}</td>
-          <td class="break mono">{one.before === null ? <span class="muted">nothing</span> : <><Icon name="minus" size={12} /> {one.before}</>}</td>
-          <td class="break mono">{one.after === null ? <span class="muted">nothing</span> : <><Icon name="plus" size={12} /> {one.after}</>}</td></tr>
+          <td class={valueClass(one.before)}>{one.before === null ? <span class="muted">nothing</span> : <><Icon name="minus" size={12} /> {one.before}</>}</td>
+          <td class={valueClass(one.after)}>{one.after === null ? <span class="muted">nothing</span> : <><Icon name="plus" size={12} /> {one.after}</>}</td></tr>
       ))}</tbody>
     </table>{answer.total > answer.changes.length ? <p class="small muted in">and {count(answer.total - answer.changes.length)} more</p> : null}</Scroll>
   );
+}
+
+/** What is short stays on its line. */
+function valueClass(value: string | null): string {
+  return (value ?? "").length > 24 ? "break mono" : "nowrap";
 }
 
 type Act = (action: Action) => void;

@@ -131,7 +131,7 @@ function UpDown({ found, at }: { found: BrokerSessions; at: number | null }): JS
     <div class="stack">
       <Lanes label={`When each member of ${found.broker} was up`} lanes={lanes} from={found.from_ms} to={found.to_ms} unseen={gaps} at={at}
         onPick={(ms) => setQuery({ at: String(ms) })} />
-      <p class="small muted row legend"><span class="key ok" />up <span class="key bad low" />down <span class="key none" />down, planned <span class="key hatch" />not observed
+      <p class="small muted row legend"><span><span class="key ok" />up</span> <span><span class="key bad low" />down</span> <span><span class="key none" />down, planned</span> <span><span class="key hatch" />not observed</span>
         {at === null ? null : <span class="at-note">marked: <Time ms={at} /> · <a href={`/events?at=${at}`}>events then</a> · <a href={`/brokers?at=${at}`}>all brokers then</a> · <button type="button" class="textual" onClick={() => setQuery({ at: null })}>unmark</button></span>}</p>
       <Trust certainty={{ ...found.certainty, known: true, observed: true }} />
       {days.length === 0 ? null : <DaysTable found={found} />}
@@ -175,12 +175,12 @@ function SessionsPanel({ found }: { found: BrokerSessions | null }): JSX.Element
           <thead><tr><th>Member</th><th>From</th><th>To</th><th class="num">Lasted</th><th>Why it ended</th></tr></thead>
           <tbody>{shown.map((one) => (
             <tr key={`${one.member.addr}${one.member.broker_id}${one.from_ms}`}>
-              <td class="nowrap">{role(one.member.broker_id)} <span class="mono muted">{one.member.addr}</span></td>
+              <td class="nowrap">{role(one.member.broker_id)}<div class="mono muted small">{one.member.addr}</div></td>
               <td class="nowrap">{one.began === "before" ? <span class="muted">before </span> : null}<Mark ms={one.from_ms} /></td>
               <td class="nowrap">{one.to_ms === null ? <Badge tone="ok">still up</Badge> : <Mark ms={one.to_ms} />}</td>
               <td class="num">{duration((one.to_ms ?? now()) - one.from_ms)}</td>
-              <td class="nowrap">{one.ended === null ? <span class="muted">–</span> : <><span title={`${REASON[one.ended] ?? ""}${one.peer === null ? "" : ` (from ${one.peer})`}`}>{one.ended.replaceAll("_", " ")}</span>
-                <span class="muted small"> {one.planned === true ? "planned" : one.planned === false ? "unplanned" : ""}{one.who === null ? "" : ` by ${one.who}`}</span></>}</td>
+              <td>{one.ended === null ? <span class="muted">–</span> : <><span title={`${REASON[one.ended] ?? ""}${one.peer === null ? "" : ` (from ${one.peer})`}`}>{one.ended.replaceAll("_", " ")}</span>
+                <div class="muted small">{[one.planned === true ? "planned" : one.planned === false ? "unplanned" : "", one.who === null ? "" : `signed ${one.who}`].filter((part) => part !== "").join(", ")}</div></>}</td>
             </tr>
           ))}</tbody>
         </table></Scroll>

@@ -14,18 +14,18 @@ import { Table, type Column, type Sorting } from "../ui/table.tsx";
 import { REASON } from "../words.ts";
 
 const COLUMNS: Column<BrokerRow>[] = [
-  { key: "name", title: "Broker", width: "minmax(130px, 2fr)", sorts: true, phone: "main", cell: (row) => <a href={brokerHref(row.name)}>{row.name}</a> },
-  { key: "role", title: "Role", width: "86px", sorts: true, phone: "more", cell: (row) => <span class={`tag ${row.role}`}>{row.role === "slave" ? `slave ${row.id}` : row.role}</span> },
-  { key: "state", title: "State", width: "112px", sorts: true, phone: "side", cell: (row) => <StateBadge state={row.state} /> },
-  { key: "beat", title: "Heartbeat", width: "104px", sorts: true, phone: "more", cell: (row) => row.state === "down"
+  { key: "name", title: "Broker", width: "minmax(112px, 2fr)", sorts: true, phone: "main", cell: (row) => <a href={brokerHref(row.name)}>{row.name}</a> },
+  { key: "role", title: "Role", width: "66px", sorts: true, phone: "more", cell: (row) => <span class={`tag ${row.role}`}>{row.role === "slave" ? `slave ${row.id}` : row.role}</span> },
+  { key: "state", title: "State", width: "102px", sorts: true, phone: "side", cell: (row) => <StateBadge state={row.state} /> },
+  { key: "beat", title: "Heartbeat", width: "92px", sorts: true, phone: "more", cell: (row) => row.state === "down"
     ? <span class="muted" title={REASON[row.reason ?? ""] ?? ""}>{row.reason ?? "–"}</span>
     : <Beat seen={row.last_seen_ms} timeout={row.timeout_ms} state={row.state} /> },
-  { key: "addr", title: "Address", width: "minmax(166px, 1.2fr)", sorts: true, phone: "more", cell: (row) => <span class="mono">{row.addr}</span> },
-  { key: "cluster", title: "Cluster", width: "minmax(80px, 1fr)", sorts: true, phone: "no", cell: (row) => row.cluster },
-  { key: "zone", title: "Zone", width: "minmax(50px, 0.7fr)", sorts: true, phone: "more", cell: (row) => row.zone ?? <span class="muted">–</span> },
-  { key: "version", title: "Version", width: "66px", sorts: true, phone: "no", cell: (row) => row.version ?? <span class="muted">–</span> },
-  { key: "topics", title: "Topics", width: "62px", sorts: true, right: true, phone: "no", cell: (row) => <span class="num">{count(row.topics)}</span> },
-  { key: "since", title: "Since", width: "112px", sorts: true, right: true, phone: "no", cell: (row) => <Time ms={row.state === "down" ? row.down_at_ms : row.since_ms} /> },
+  { key: "addr", title: "Address", width: "minmax(152px, 1.2fr)", sorts: true, phone: "more", cell: (row) => <span class="mono">{row.addr}</span> },
+  { key: "cluster", title: "Cluster", width: "minmax(72px, 1fr)", sorts: true, phone: "no", roomy: true, cell: (row) => row.cluster },
+  { key: "zone", title: "Zone", width: "minmax(46px, 0.7fr)", sorts: true, phone: "more", cell: (row) => row.zone ?? <span class="muted">–</span> },
+  { key: "version", title: "Version", width: "54px", sorts: true, phone: "no", roomy: true, cell: (row) => row.version ?? <span class="muted">–</span> },
+  { key: "topics", title: "Topics", width: "50px", sorts: true, right: true, phone: "no", cell: (row) => <span class="num">{count(row.topics)}</span> },
+  { key: "since", title: "Since", width: "114px", sorts: true, right: true, phone: "no", roomy: true, cell: (row) => <Time ms={row.state === "down" ? row.down_at_ms : row.since_ms} /> },
 ];
 
 const PAST: Column<PastGroup>[] = [
@@ -65,7 +65,7 @@ function LiveBrokers({ query }: { query: URLSearchParams }): JSX.Element {
   return (
     <>
       <div class="filters" role="search">
-        <input type="search" placeholder="Name, address, zone, version" aria-label="Filter brokers" value={filter.q} onInput={(event) => setQuery({ q: event.currentTarget.value })} />
+        <input type="search" placeholder="Name, address, zone" aria-label="Filter brokers" value={filter.q} onInput={(event) => setQuery({ q: event.currentTarget.value })} />
         <Pick label="State" value={filter.state} options={["up", "suspected", "recovered", "down"]} onPick={(value) => setQuery({ state: value })} />
         <Pick label="Role" value={filter.role} options={["master", "slave", "acting", "headless"]} words={{ headless: "no master in group" }} onPick={(value) => setQuery({ role: value })} />
         {clusters.length > 1 ? <Pick label="Cluster" value={filter.cluster} options={clusters} onPick={(value) => setQuery({ cluster: value })} /> : null}

@@ -34,7 +34,7 @@ export function OverviewPage({ query }: { query: URLSearchParams }): JSX.Element
         <Stat label="Down" tone={brokers.down > 0 ? "bad" : "none"} value={count(brokers.down)} note="in the last 24 h" href="/brokers?state=down" />
         <Stat label="Masters missing" tone={overview.masters_missing_total > 0 ? "bad" : "ok"} value={count(overview.masters_missing_total)} href="/brokers?role=headless" />
         <Stat label="Topics" value={count(overview.topics)} href="/topics" />
-        <Stat label="Look-ups" value={<>{rate(overview.lookups_per_s)}<small> / s</small></>} note={`${rate(overview.misses_per_s)} / s in vain`} href="/topics?show=misses" />
+        <Stat label="Look-ups" value={<>{rate(overview.lookups_per_s)}<small> / s</small></>} note={`${rate(overview.misses_per_s)} /s in vain, last min`} href="/topics?show=misses" />
       </div>
       <DayStrip hours={query.get("hours") ?? ""} />
       <div class="cols">

@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { get, type Refusal } from "../api.ts";
 import { useAsk } from "../ask.ts";
 import type { Audit, Availability, Common, Convergence, Demand, Divergence, Flaps, Heartbeats, Outages, Placement, Tradeoff } from "../lake.ts";
-import { duration, SECOND } from "../time.ts";
+import { day, duration, SECOND } from "../time.ts";
 import { brokerHref, setQuery, topicHref } from "../url.ts";
 import { Badge, Choice, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, sentence, Stat, Time, Waiting, Scroll } from "../ui/bits.tsx";
 import { Bars, Curve } from "../ui/charts.tsx";
@@ -94,7 +94,7 @@ function AvailabilityView({ report }: { report: Availability }): JSX.Element {
       <div class="stats fit">{report.clusters.map((one) => (
         <Stat key={one.cluster} label={one.cluster} tone={shareTone(one.availability)} value={one.availability === null ? "–" : percent(one.availability)} note={`${plural(one.brokers, "broker")}, ${plural(one.outages, "outage")}`} />
       ))}</div>
-      <Panel title="Calendar" flush aside={<span class="row legend"><Square a={1} /> all day <Square a={0.998} /> under 99.95 % <Square a={0.9} /> under 99 % <Square a={null} /> not observed</span>}>
+      <Panel title="Calendar" flush aside={<span class="row legend"><span><Square a={1} /> all day</span> <span><Square a={0.998} /> under 99.95 %</span> <span><Square a={0.9} /> under 99 %</span> <span><Square a={null} /> not observed</span></span>}>
         <Scroll label="Availability calendar"><table class="plain calendar">
           <thead><tr><th>Broker</th><th class="num">Available</th><th class="num">Outages</th><th class="num">Repaired in</th><th>{report.days[0]} to {report.days.at(-1)}</th></tr></thead>
           <tbody>{report.brokers.map((one) => (
@@ -195,7 +195,7 @@ function TradeoffView({ report }: { report: Tradeoff }): JSX.Element {
         return (
           <Panel key={title} title={title}>
             <div class="stack">
-              {advice === undefined ? null : <Note tone="ok"><strong>Advice: {duration(advice.timeoutMs)}.</strong> A loss is found after {seconds(advice.meanDetectionS)} on average, and a broker that is fine is suspected {rare(advice.falsePerBrokerDay)}.{because === null ? "" : ` ${sentence(because)}`}</Note>}
+              {advice === undefined ? null : <Note tone="ok"><strong>Advice: {duration(advice.timeoutMs)}.</strong> A loss is found after {seconds(advice.meanDetectionS)} on average, and a broker that is fine is {rare(advice.falsePerBrokerDay)}.{because === null ? "" : ` ${sentence(because)}`}</Note>}
               <Curve label={`Timeout advice of ${title}`} points={curve.points.map((one) => ({ x: one.timeoutMs, y: one.falsePerBrokerDay, z: one.meanDetectionS, chosen: one.recommended }))}
                 xs={(value) => duration(value)} ys={(value) => (value === 0 ? "0" : value < 0.01 ? value.toExponential(0) : value < 1 ? value.toFixed(2) : count(Math.round(value)))} zs={(value) => seconds(value)}
                 xName="timeout" yName="false suspicions per broker and day" zName="time to find a loss" />
@@ -208,8 +208,8 @@ function TradeoffView({ report }: { report: Tradeoff }): JSX.Element {
 }
 
 function rare(perDay: number): string {
-  if (perDay <= 0) return "never, by what was seen";
-  return perDay >= 1 ? `${perDay.toFixed(1)} times a day` : `once in ${duration(86_400 * SECOND / perDay)}`;
+  if (perDay <= 0) return "never suspected, by what was seen";
+  return perDay >= 1 ? `suspected ${perDay.toFixed(1)} times a day` : `suspected once in ${duration(86_400 * SECOND / perDay)}`;
 }
 
 function PlacementView({ report }: { report: Placement }): JSX.Element {
@@ -239,11 +239,11 @@ function DemandView({ report }: { report: Demand }): JSX.Element {
   if (report.hours.length === 0) return <Empty title="Nobody asked for a route in this time." />;
   return (
     <>
-      <Panel title="Look-ups per hour" aside={<span class="row legend"><span class="key info" />look-ups <span class="key bad" />in vain</span>}>
+      <Panel title="Look-ups per hour" aside={<span class="row legend"><span><span class="key info" />look-ups</span> <span><span class="key bad" />in vain</span></span>}>
         <Bars label="Look-ups per hour" bars={report.hours.map((one) => {
           const ms = Date.parse(one.hour);
           const when = new Date(ms);
-          return { key: one.hour, label: `${when.getMonth() + 1}/${when.getDate()} ${when.getHours()}h`, value: one.lookups, part: one.misses, says: `${when.toLocaleString()}: ${count(one.lookups)} look-ups, ${count(one.misses)} in vain` };
+          return { key: one.hour, label: `${day(ms, Date.now())} ${String(when.getHours()).padStart(2, "0")}:00`, value: one.lookups, part: one.misses, says: `${when.toLocaleString()}: ${count(one.lookups)} look-ups, ${count(one.misses)} in vain` };
         })} />
       </Panel>
       <div class="cols">
@@ -290,7 +290,7 @@ function AuditView({ report }: { report: Audit }): JSX.Element {
     <>
       <PlainTable title="Admin requests, newest first" head={["When", "Who", "Action", "Target", "Before", "After", "Allowed"]}>
         {report.requests.map((one, index) => (
-          <tr key={index}><td class="nowrap"><Time ms={at(one.at)} /></td><td class="break">{one.who ?? <span class="muted">not known</span>}<div class="mono muted small">{one.peer ?? ""}</div></td><td>{one.action.replaceAll("_", " ")}</td>
+          <tr key={index}><td class="nowrap"><Time ms={at(one.at)} /><div class="muted small">at {one.ns}</div></td><td class="break">{one.who ?? <span class="muted">not known</span>}<div class="mono muted small">{one.peer ?? ""}</div></td><td>{one.action.replaceAll("_", " ")}</td>
             <td class="break">{one.target ?? "–"}</td><td class="break mono small">{one.before ?? "–"}</td><td class="break mono small">{one.after ?? "–"}</td><td>{one.allowed ? <Badge tone="ok">yes</Badge> : <Badge tone="bad">refused</Badge>}</td></tr>
         ))}
       </PlainTable>

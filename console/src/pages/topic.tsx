@@ -12,7 +12,7 @@ import { Badge, Choice, CopyLink, count, Empty, Note, Panel, plural, Problem, Ti
 import { Icon } from "../ui/icons.tsx";
 import { MomentPicker } from "../ui/moment.tsx";
 import { RoutePicture } from "../ui/route.tsx";
-import { kindWord, REASON, stepSaid } from "../words.ts";
+import { isAsked, kindWord, REASON, stepSaid } from "../words.ts";
 
 const SPANS: Record<string, number> = { "1h": HOUR, "1d": DAY, "7d": 7 * DAY, "30d": 30 * DAY };
 
@@ -175,7 +175,7 @@ function Versions({ versions, chosen, at }: { versions: RouteVersion[]; chosen: 
             <button type="button" class="textual nowrap" onClick={() => setQuery({ at: String(one.valid_from_ms) })}><Time ms={one.valid_from_ms} /></button>
             <div class="grow stack tight">
               <span><strong>{kindWord(one.cause.kind)}</strong>{one.cause.why === undefined ? "" : `: ${REASON[one.cause.why] ?? one.cause.why.replaceAll("_", " ")}`}
-                {one.cause.who !== undefined ? ` by ${one.cause.who}` : one.cause.peer !== undefined ? <span class="muted"> from {one.cause.peer}</span> : null}</span>
+                {one.cause.who !== undefined ? <span class="muted">{isAsked(one.cause.kind) ? " by " : ", signed "}{one.cause.who}</span> : one.cause.peer !== undefined ? <span class="muted"> from {one.cause.peer}</span> : null}</span>
               {one.steps.slice(0, 6).map((step, index) => (
                 <span key={index} class="small step"><Icon name={step.change.includes("added") ? "plus" : step.change.includes("removed") ? "minus" : "change"} size={12} />
                   <a href={brokerHref(step.broker, { at: String(one.valid_from_ms) })}>{step.broker}</a> {step.change.replaceAll(",", ", ")}

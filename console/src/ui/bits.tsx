@@ -142,13 +142,24 @@ export function useWidth(): [{ current: HTMLDivElement | null }, number] {
 }
 
 const narrow = matchMedia("(max-width: 760px)");
+const cramped = matchMedia("(max-width: 1220px)");
 
+/** At phone width. */
 export function useNarrow(): boolean {
-  const [is, setIs] = useState(narrow.matches);
+  return useMedia(narrow);
+}
+
+/** Too narrow for tables with many columns. */
+export function useCramped(): boolean {
+  return useMedia(cramped);
+}
+
+function useMedia(media: MediaQueryList): boolean {
+  const [is, setIs] = useState(media.matches);
   useEffect(() => {
-    const told = (): void => setIs(narrow.matches);
-    narrow.addEventListener("change", told);
-    return () => narrow.removeEventListener("change", told);
+    const told = (): void => setIs(media.matches);
+    media.addEventListener("change", told);
+    return () => media.removeEventListener("change", told);
   }, []);
   return is;
 }

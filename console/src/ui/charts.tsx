@@ -85,7 +85,7 @@ export function Curve({ label, points, xs, ys, zs, xName, yName, zName }: {
         {spaced(sorted.map((one) => ({ ...one, px: x(one.x) })), 62).map((one) => <text key={one.x} x={x(one.x)} y={high + 16} text-anchor="middle">{xs(one.x)}</text>)}
         <text x={left + inner / 2} y={high + 34} text-anchor="middle">{xName}</text>
       </svg>
-      <p class="small muted row"><span class="key-line dots" />{yName} (left) <span class="key-line dashed" />{zName} (right)</p>
+      <p class="small muted row legend"><span><span class="key-line dots" />{yName} (left)</span> <span><span class="key-line dashed" />{zName} (right)</span></p>
     </div>
   );
 }

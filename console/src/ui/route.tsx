@@ -10,6 +10,7 @@ import { Icon, type IconName } from "./icons.tsx";
 const ROW = 62;
 const MOST_SQUARES = 32;
 const MOST_STOPS = 60;
+const IN_VIEW = 9; // of so many brokers the cluster stands in the middle; of more it would be out of sight
 
 const SIGN: Record<Change, IconName | null> = { same: null, added: "plus", removed: "minus", changed: "change" };
 
@@ -34,10 +35,11 @@ function ClusterPart({ cluster, stops, here, found, since }: { cluster: string; 
   const narrow = useNarrow();
   const shown = stops.slice(0, MOST_STOPS);
   const high = shown.length * ROW;
-  const middle = high / 2;
+  const far = !narrow && shown.length > IN_VIEW;
+  const middle = (far ? IN_VIEW * ROW : high) / 2;
   return (
     <div class="route-cluster">
-      <div class="route-node cluster"><span class="small muted">cluster</span><a class="clip" href={`/brokers?cluster=${encodeURIComponent(cluster)}`}>{cluster === "" ? "(not known)" : cluster}</a><span class="small muted">{plural(stops.filter((one) => here.has(one.broker)).length, "broker")}</span></div>
+      <div class={`route-node cluster ${far ? "high" : ""}`} style={{ marginTop: far ? `${middle}px` : "" }}><span class="small muted">cluster</span><a class="clip" href={`/brokers?cluster=${encodeURIComponent(cluster)}`}>{cluster === "" ? "(not known)" : cluster}</a><span class="small muted">{plural(stops.filter((one) => here.has(one.broker)).length, "broker")}</span></div>
       {narrow ? null : (
         <svg class="wires" width="64" height={high} aria-hidden="true">
           {shown.map((stop, index) => {

@@ -96,7 +96,7 @@ export function StripChart({ strip }: { strip: Strip }): JSX.Element {
       </svg>
       <p class="strip-told small muted" aria-hidden="true">
         {chosen === undefined
-          ? <><span class="key-line" /> brokers · <span class="key ok" />above the line: came · <span class="key bad" />below: lost · <span class="key hatch" />not observed · one step is {duration(strip.step_ms)}</>
+          ? <span class="row legend"><span><span class="key-line" />brokers</span> <span><span class="key ok" />above the line: came</span> <span><span class="key bad" />below: lost</span> <span><span class="key hatch" />not observed</span> <span>one step is {duration(strip.step_ms)}</span></span>
           : <span title={utc(chosen.at_ms)}>{told} · Enter or click: its events</span>}
       </p>
     </div>

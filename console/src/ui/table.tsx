@@ -1,8 +1,8 @@
 /** A table that draws only the rows in view: the page scrolls, rows have one height. */
 
 import { Component, type ComponentChildren, type JSX } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useNarrow } from "./bits.tsx";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCramped, useNarrow } from "./bits.tsx";
 import { Icon } from "./icons.tsx";
 
 export interface Column<T> {
@@ -14,6 +14,8 @@ export interface Column<T> {
   right?: boolean;
   /** At phone width a row has two lines: main and side on the first, all `more` on the second. */
   phone: "main" | "side" | "more" | "no";
+  /** Left out where the window has no room for all. */
+  roomy?: true;
 }
 
 export interface Sorting {
@@ -58,7 +60,7 @@ class Row<T> extends Component<RowProps<T>> {
   }
 }
 
-export function Table<T>({ label, columns, rows, id, sorting, onSort, tone, empty, onEnd }: {
+export function Table<T>({ label, columns: all, rows, id, sorting, onSort, tone, empty, onEnd }: {
   label: string;
   columns: readonly Column<T>[];
   rows: readonly T[];
@@ -70,6 +72,8 @@ export function Table<T>({ label, columns, rows, id, sorting, onSort, tone, empt
   onEnd?: () => void; // the last rows came into view
 }): JSX.Element {
   const narrow = useNarrow();
+  const cramped = useCramped();
+  const columns = useMemo(() => (cramped ? all.filter((one) => one.roomy !== true) : all), [cramped, all]);
   const height = narrow ? 56 : 34;
   const body = useRef<HTMLDivElement>(null);
   const [[from, to], setRange] = useState<[number, number]>([0, Math.ceil(innerHeight / height) + 10]);

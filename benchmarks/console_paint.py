@@ -1,0 +1,227 @@
+"""How long people wait for the console, in Chromium on loopback, at 300 brokers × 10,000 topics.
+
+    python benchmarks/console_paint.py [--brokers 300] [--topics 10000] [--searched 50000] [--runs 7]
+
+first paint      from asking for the page, nothing cached: to the first contentful paint, to the frame with the brokers
+live update      CPU time of the main thread (scripts, styles, layout, paint) for each message, while ten brokers
+                 leave and come back with all their topics; and each task of more than 50 ms, by the clock
+search           from a keystroke to the list of what was found being on the screen, among all topics
+Medians, and the worst; the processor is shared with server, brokers and browser, so that the clock tells of a machine
+at work, and CPU time of the page alone.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from playwright.async_api import Browser, CDPSession, ViewportSize, WebSocket, async_playwright
+
+from routebook.client.client import NameServerClient
+from routebook.client.requests import Request
+from routebook.codes import RequestCode
+
+CHROMIUM: Final = "/usr/bin/chromium"
+FLAGS: Final = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+DESK: Final = ViewportSize(width=1280, height=800)
+LEAVING: Final = 10
+SHOWN: Final = {"/": "main .map a", "/brokers": "main [role=row][data-key]"}
+WHEN_SHOWN: Final = """
+new MutationObserver((_, all) => {
+  if (document.querySelector(SELECTOR) === null) return;
+  all.disconnect();
+  requestAnimationFrame(() => setTimeout(() => { document.documentElement.dataset.shown = performance.now(); }));
+}).observe(document, {childList: true, subtree: true});
+"""
+LONG_TASKS: Final = """
+() => {
+  globalThis.longTasks = [];
+  new PerformanceObserver((list) => globalThis.longTasks.push(...list.getEntries().map((one) => one.duration)))
+    .observe({type: "longtask"});
+}
+"""
+# from the key to the frame that shows an answer to just this text
+TYPED: Final = """
+(text) => new Promise((resolve) => {
+  const field = document.querySelector('main input[type="search"]');
+  const began = performance.now();
+  const shows = () => {
+    const row = document.querySelector("main [role=row][data-key]");
+    const told = document.querySelector("main [role=status]")?.textContent ?? "";
+    return row !== null && row.dataset.key.includes(text) && /match/.test(told);
+  };
+  const look = () => {
+    if (shows()) requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - began)));
+    else setTimeout(look, 1);
+  };
+  field.value = text;
+  field.dispatchEvent(new Event("input", {bubbles: true}));
+  look();
+})
+"""
+
+
+async def main(brokers: int, topics: int, searched: int, runs: int) -> None:
+    async with serving() as places, async_playwright() as playwright:
+        url = f"http://{places['http']}"
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        clients = [NameServerClient(places["nameserver"], timeout_s=300) for _ in range(brokers)]
+        await come(clients, registration(topics))
+        beating = asyncio.create_task(beat(clients))
+        print(f"{brokers} brokers × {topics} topics; medians of {runs} (and the worst), in ms", flush=True)
+        await first_paint(browser, url, "/")  # the server has read its files, Chromium has started
+        for path in SHOWN:
+            paints = [await first_paint(browser, url, path) for _ in range(runs)]
+            tell(f"{path}: first contentful paint", [first for first, _, _ in paints])
+            tell(f"{path}: brokers are on the screen", [shown for _, shown, _ in paints])
+            tell(f"{path}: CPU time of the main thread until then", [busy for _, _, busy in paints])
+        for path in SHOWN:
+            mean, longest = await updates(browser, url + path, places["nameserver"], clients, topics, runs=runs)
+            tell(f"{path}: CPU time of the main thread for a live message", mean)
+            print(f"{path}: tasks over 50 ms: {[round(one) for one in longest] or 'none'}", flush=True)
+        await come(clients[:1], registration(searched, version=2))
+        tell(f"search among {searched} topics", await search(browser, url, searched, runs=runs))
+        beating.cancel()
+        await asyncio.gather(beating, return_exceptions=True)
+        await asyncio.gather(*(client.aclose() for client in clients))
+        await browser.close()
+
+
+def tell(what: str, values: list[float]) -> None:
+    print(f"{what}: {statistics.median(values):.1f} ({max(values):.1f})", flush=True)
+
+
+async def first_paint(browser: Browser, url: str, path: str) -> tuple[float, float, float]:
+    """The first contentful paint, the frame with the brokers, and the main thread's CPU time until then."""
+    context = await browser.new_context(viewport=DESK)
+    page = await context.new_page()
+    session = await context.new_cdp_session(page)
+    await session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    await page.add_init_script(WHEN_SHOWN.replace("SELECTOR", json.dumps(SHOWN[path])))
+    await page.goto(url + path)
+    await page.wait_for_selector("html[data-shown]")
+    busy = await busy_ms(session)
+    first, shown = await page.evaluate(
+        "() => [performance.getEntriesByName('first-contentful-paint')[0].startTime,"
+        " Number(document.documentElement.dataset.shown)]"
+    )
+    await context.close()
+    return first, shown, busy
+
+
+async def updates(
+    browser: Browser, url: str, nameserver: str, clients: list[NameServerClient], topics: int, *, runs: int
+) -> tuple[list[float], list[float]]:
+    """Mean time of the main thread for a message, in each run; and every task that took longer than 50 ms."""
+    context = await browser.new_context(viewport=DESK)
+    page = await context.new_page()
+    messages: list[int] = []
+
+    def on_socket(socket: WebSocket) -> None:
+        socket.on("framereceived", lambda _: messages.append(1))
+
+    page.on("websocket", on_socket)
+    session = await context.new_cdp_session(page)
+    await session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    await page.goto(url)
+    await page.wait_for_selector("[data-live=live]")
+    await page.wait_for_timeout(3000)
+    await page.evaluate(LONG_TASKS)
+    mean: list[float] = []
+    for _ in range(runs):
+        messages.clear()
+        before_ms = await busy_ms(session)
+        await asyncio.gather(*(client.aclose() for client in clients[:LEAVING]))
+        await page.wait_for_timeout(1500)
+        clients[:LEAVING] = [NameServerClient(nameserver, timeout_s=300) for _ in range(LEAVING)]
+        await come(clients[:LEAVING], registration(topics))
+        await page.wait_for_timeout(1500)
+        mean.append((await busy_ms(session) - before_ms) / len(messages))
+    longest: list[float] = await page.evaluate("globalThis.longTasks")
+    await context.close()
+    return mean, longest
+
+
+async def busy_ms(session: CDPSession) -> float:
+    answer = await session.send("Performance.getMetrics")
+    return next(float(one["value"]) for one in answer["metrics"] if one["name"] == "TaskDuration") * 1000
+
+
+async def search(browser: Browser, url: str, topics: int, *, runs: int) -> list[float]:
+    page = await browser.new_page(viewport=DESK)
+    await page.goto(f"{url}/topics")
+    await page.wait_for_selector("main [role=row][data-key]")
+    numbers = [f"{(run + 1) * topics // (runs + 1):05}" for run in range(runs)]
+    found = [
+        float(await page.evaluate(TYPED, f"-{number[:length]}")) for number in numbers for length in (3, 4, 5)
+    ]  # as somebody types
+    await page.close()
+    return found
+
+
+async def come(clients: list[NameServerClient], body: bytes) -> None:
+    for number, client in enumerate(clients):
+        await client.ask(Request(RequestCode.REGISTER_BROKER, lambda _: None, fields(number), body), timeout_s=300)
+
+
+async def beat(clients: list[NameServerClient]) -> None:
+    """Every broker that stays, every ten seconds, evenly."""
+    while True:
+        for number, client in enumerate(clients[LEAVING:], LEAVING):
+            await client.ask(Request(RequestCode.BROKER_HEARTBEAT, lambda _: None, fields(number), None))
+            await asyncio.sleep(10 / len(clients))
+
+
+def fields(number: int) -> dict[str, str]:
+    addr = f"10.{number // 250}.{number % 250}.1:10911"
+    name = {"brokerName": f"broker-{number:03}", "brokerAddr": addr, "brokerId": "0"}
+    return {**name, "clusterName": f"c{number % 3}", "haServerAddr": addr, "heartbeatTimeoutMillis": "3600000"}
+
+
+def registration(topics: int, *, version: int = 1) -> bytes:
+    names = [f"topic-{number:05}" for number in range(topics)]
+    queues = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
+    wrapper = {
+        "dataVersion": {"counter": version, "stateVersion": 0, "timestamp": 1_700_000_000_000},
+        "topicConfigTable": {name: {"topicName": name, **queues} for name in names},
+    }
+    return json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper}).encode()
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[dict[str, str]]:
+    """Where a new server listens."""
+    with tempfile.TemporaryDirectory() as home:
+        server = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "routebook", "serve", "--home", home),
+            *("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--log-level", "error"),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        try:
+            assert server.stdout is not None
+            places: dict[str, str] = {}
+            while len(places) < 2 and (line := (await server.stdout.readline()).decode()):
+                if line.startswith("listening on "):
+                    places[line.split("(")[1].rstrip(")\n")] = line.split()[2]
+            yield places
+        finally:
+            server.terminate()
+            await server.wait()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--brokers", type=int, default=300)
+    parser.add_argument("--topics", type=int, default=10_000)
+    parser.add_argument("--searched", type=int, default=50_000)
+    parser.add_argument("--runs", type=int, default=7)
+    given = parser.parse_args()
+    asyncio.run(main(given.brokers, given.topics, given.searched, given.runs))
