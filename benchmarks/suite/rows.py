@@ -29,7 +29,7 @@ class Size(NamedTuple):
     starts: int
 
 
-FULL: Final = Size(rounds=7, seconds=4.0, warmup_s=0.5, brokers=300, topics=10_000, starts=7)
+FULL: Final = Size(rounds=5, seconds=2.5, warmup_s=0.5, brokers=300, topics=10_000, starts=7)
 QUICK: Final = Size(rounds=3, seconds=0.6, warmup_s=0.2, brokers=60, topics=2_000, starts=2)
 
 

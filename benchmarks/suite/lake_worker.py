@@ -1,0 +1,79 @@
+"""One Spark with one lake: does what it is told on stdin, and says how long that took.
+
+    python -m benchmarks.suite.lake_worker MASTER LAKE JOURNAL…
+
+`parse` reads all segments with the declared schema into nothing, `build` builds. Each answers with a line of JSON.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from routebook.lake.parse import JSON_OPTIONS, json_schema
+from routebook.lake.pipeline import Pipeline, Stage
+from routebook.lake.session import SessionOptions, open_session
+from routebook.lake.steps import STEPS
+
+
+class Stages:
+    """How long each stage took: by the clock, and as much as it took of processors, Spark's and Python's together."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        gateway: Any = spark.sparkContext._gateway
+        self._spark = Path(f"/proc/{gateway.proc.pid}/stat")
+        self._name = ""
+        self._since = (0.0, 0.0)
+        self.seconds: dict[str, float] = {}
+        self.cpu: dict[str, float] = {}
+
+    def __call__(self, stage: Stage) -> None:
+        self.turn(stage.name)
+
+    def now(self) -> tuple[float, float]:
+        ticks = self._spark.read_text().rpartition(")")[2].split()[11:13]  # user's and system's
+        return time.monotonic(), time.process_time() + sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+    def turn(self, name: str) -> None:
+        """The stage before ends, this one begins."""
+        now = self.now()
+        if self._name:
+            for kept, end, begin in zip((self.seconds, self.cpu), now, self._since, strict=True):
+                kept[self._name] = kept.get(self._name, 0.0) + end - begin
+        self._name, self._since = name, now
+
+
+def main(master: str, lake: str, *journals: str) -> int:
+    began = time.monotonic()
+    spark = open_session(SessionOptions(lake=lake, master=master))
+    stages = Stages(spark)
+    pipeline = Pipeline(spark, lake, STEPS, stages)
+    _say(seconds=time.monotonic() - began)
+    for line in sys.stdin:
+        begun = stages.now()
+        told: dict[str, object] = {}
+        if line.strip() == "parse":
+            reader = spark.read.schema(json_schema()).options(**JSON_OPTIONS)
+            reader.json([f"{one}/*.jsonl.zst" for one in journals]).write.format("noop").mode("overwrite").save()
+        else:
+            stages.seconds, stages.cpu = {}, {}
+            outcome = pipeline.build(journals)
+            stages.turn("")
+            told = {"stages": stages.seconds, "stages_cpu": stages.cpu, "events": outcome.counts.events}
+        seconds, cpu = (end - begin for end, begin in zip(stages.now(), begun, strict=True))
+        _say(seconds=seconds, cpu=cpu, **told)
+    spark.stop()
+    return 0
+
+
+def _say(**values: object) -> None:
+    sys.stdout.write(json.dumps(values) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
