@@ -13,7 +13,6 @@ from routebook.lake.errors import LakeBusy, NewerLake
 from routebook.lake.holes import Explained
 from routebook.lake.ingest import Counts
 from routebook.lake.meta import BUILDS
-from routebook.lake.refresh import schema
 from routebook.lake.store import Store
 
 FORMAT: Final = 1
@@ -98,7 +97,7 @@ class Builds:
         values = {
             "number": build.number,
             "build_id": build.build_id,
-            "at": build.at,
+            "at": build.at.replace(tzinfo=UTC),
             "what": what,
             "release": __version__,
             "bronze_snapshot": bronze_snapshot,
@@ -115,10 +114,9 @@ class Builds:
         now = self.last()
         if (now.number if now else 0) != number - 1:
             raise self._overtaken(now)
-        wanted = schema(BUILDS)
-        row = self._store.spark.createDataFrame([tuple(values[name] for name in wanted.fieldNames())], wanted)
+        row = self._store.rows(BUILDS, [values])
         try:
-            self._store.append_as(BUILDS, row.coalesce(1), only=F.col("number") == number, seen=seen)
+            self._store.append_as(BUILDS, row, only=F.col("number") == number, seen=seen)
         except Exception as error:
             if "conflicting" in str(error):
                 raise self._overtaken(self.last()) from None

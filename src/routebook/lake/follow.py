@@ -15,7 +15,7 @@ from routebook.lake.status import State, Status, write_status
 
 if TYPE_CHECKING:
     from routebook.lake.lock import LakeLock
-    from routebook.lake.pipeline import Outcome, Pipeline
+    from routebook.lake.pipeline import Outcome, Pipeline, Stage
 
 
 class Follower:
@@ -38,6 +38,8 @@ class Follower:
         self._say = say
         self._complain = complain
         self._told = ""
+        self._behind: tuple[int, int] | None = None  # segments to read; rows that readers do not see yet
+        pipeline.also_tell(self._on_stage)
 
     def run(self, *, every_s: float, stop: threading.Event) -> None:
         """Until `stop` is set; the pass that runs then is brought to its end."""
@@ -66,11 +68,31 @@ class Follower:
             self._write(State.FAILED, says=line)
             return False
         self._told = ""
+        self._behind = 0, 0
         self._say(outcome)
         self._write(State.FOLLOWING, build_id=outcome.build_id)
         return True
 
+    def _on_stage(self, stage: "Stage") -> None:
+        if not stage.total:  # opening, publishing, or nothing to read
+            return
+        is_reading = stage.name == "reading"
+        self._behind = stage.total - stage.done if is_reading else 0, stage.rows
+        unit = "segments" if is_reading else "tables"
+        self._write(State.BUILDING, says=f"{stage.name}: {stage.done} of {stage.total} {unit}")
+
     def _write(self, state: State, *, says: str = "", build_id: str | None = None) -> None:
-        if self._folder is not None:
-            now = int(time.time() * 1000)
-            write_status(self._folder, Status(state=state, at_ms=now, says=says, pid=os.getpid(), build_id=build_id))
+        if self._folder is None:
+            return
+        segments, rows = self._behind or (None, None)
+        status = Status(
+            state=state,
+            at_ms=int(time.time() * 1000),
+            says=says,
+            pid=os.getpid(),
+            build_id=build_id,
+            events=self._pipeline.events,
+            behind_segments=segments,
+            behind_rows=rows,
+        )
+        write_status(self._folder, status)

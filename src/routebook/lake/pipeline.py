@@ -26,7 +26,6 @@ from routebook.lake.journals import Journals
 from routebook.lake.kinds import FORMAT_VERSION
 from routebook.lake.meta import BUILDS, HOLES
 from routebook.lake.paths import Place
-from routebook.lake.refresh import schema
 from routebook.lake.silver.observed import STEP as OBSERVED
 from routebook.lake.step import Step
 from routebook.lake.store import Store
@@ -69,6 +68,21 @@ class Pipeline:
         self._tell = tell
         self._ingest: Ingest | None = None
         self._last: Build | None = None
+
+    @property
+    def events(self) -> int | None:
+        """How many events the lake has; None before it was opened."""
+        return None if self._ingest is None else len(self._ingest.coverage)
+
+    def also_tell(self, tell: Callable[[Stage], None]) -> None:
+        """Somebody else who wants to know how far it is."""
+        before = self._tell
+
+        def both(stage: Stage) -> None:
+            before(stage)
+            tell(stage)
+
+        self._tell = both
 
     def build(self, journals: Sequence[str]) -> Outcome:
         """Everything that is new since the last build."""
@@ -220,8 +234,7 @@ class Pipeline:
 
     def _write_holes(self, explained: Sequence[Explained]) -> None:
         assert self._ingest is not None  # noqa: S101  # it was opened
-        holes = [tuple(one) for one in find_holes(self._ingest.coverage, explained)]
-        rows = self._store.spark.createDataFrame(holes, schema(HOLES)).coalesce(1)
+        rows = self._store.rows(HOLES, [one._asdict() for one in find_holes(self._ingest.coverage, explained)])
         self._store.replace(HOLES, rows, stale=None, seen=self._store.current(HOLES))
 
     def _publish(

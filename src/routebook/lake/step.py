@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 
 from routebook.lake.table import Table
 
@@ -34,6 +34,18 @@ class Inputs(Protocol):
         `from_t` is the time of the last event before it, `first_day` the day that daily tables are redone from.
         NameServers without news are absent.
         """
+
+    def in_window(self, name: str) -> Column:
+        """One of `windows`' columns, of the window of a row's `ns`; null where it has none. Costs no join."""
+
+    def since(self) -> Column:
+        """The least `from_t` of all windows."""
+
+    def first_day(self) -> Column:
+        """The least `first_day` of all windows."""
+
+    def keep(self, rows: DataFrame) -> DataFrame:
+        """The same rows, made once though the step needs them several times."""
 
 
 class Step(NamedTuple):

@@ -1,16 +1,18 @@
 """The lake's tables as Iceberg keeps them: made, read at a snapshot, added to, replaced in part, put back."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, Final
 
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from routebook.lake.bronze import EVENTS
 from routebook.lake.ddl import columns_of
 from routebook.lake.jvm import iceberg_table
-from routebook.lake.refresh import schema
+from routebook.lake.refresh import nothing, schema
 from routebook.lake.session import CATALOG
 from routebook.lake.table import Layer, Table
 
@@ -36,6 +38,7 @@ class Store:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
+        self._layers: set[Layer] = set()  # that are there for sure
 
     # -- there or not ----------------------------------------------------------------------------------------------
 
@@ -45,7 +48,9 @@ class Store:
 
     def create(self, table: Table, **properties: str) -> None:
         """Make it, with a first snapshot that holds nothing, so that there is always one to go back to."""
-        self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{table.layer}")
+        if table.layer not in self._layers:
+            self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{table.layer}")
+            self._layers.add(table.layer)
         columns = ", ".join(f"`{name}` {kind}" for name, kind in columns_of(table.columns))
         parts = ", ".join(filter(None, (_quoted(table.partition), _FURTHER.get(table.path))))
         parted = f" PARTITIONED BY ({parts})" if parts else ""
@@ -60,7 +65,8 @@ class Store:
 
     def drop(self, table: Table) -> None:
         """Away with it and its files."""
-        self.spark.sql(f"DROP TABLE IF EXISTS {self.name(table)} PURGE")
+        if self.exists(table):
+            self.spark.sql(f"DROP TABLE {self.name(table)} PURGE")
 
     def matches(self, table: Table) -> bool:
         """Whether it has the columns that this release declares."""
@@ -115,7 +121,14 @@ class Store:
 
     def empty(self, table: Table) -> DataFrame:
         """No rows, of its columns."""
-        return self.spark.createDataFrame([], schema(table))
+        return nothing(self.spark, table)
+
+    def rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+        """A few rows of it, by name. By way of Arrow: else Spark would start Python's workers for them."""
+        if not rows:
+            return self.empty(table)
+        given = pa.Table.from_pylist(list(rows), to_arrow_schema(schema(table)))
+        return self.spark.createDataFrame(given).coalesce(1)
 
     # -- writing ---------------------------------------------------------------------------------------------------
 

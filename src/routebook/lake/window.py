@@ -1,10 +1,10 @@
 """Where a refresh begins: for each NameServer with new events, the first of them and what was known before it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import reduce
 from operator import or_
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
@@ -17,6 +17,9 @@ LOOK_BACK: Final = timedelta(minutes=70)
 A broker that was stopped is found to have been restarted when it is back within an hour; one that was known from
 before a restart is seen minutes after it. Whatever dates back further must raise this.
 """
+
+
+_SPELLED_OUT: Final = 8  # NameServers; beyond, a condition for each would cost more than files that are passed over
 
 
 class Window(NamedTuple):
@@ -33,11 +36,6 @@ class Window(NamedTuple):
     def from_t(self) -> Column:
         """As a timestamp."""
         return fn.timestamp_micros(fn.lit(self.from_us))
-
-    @property
-    def first_day_start(self) -> Column:
-        """Midnight, as a timestamp."""
-        return day_start(self.first_day)
 
 
 class _Known(NamedTuple):
@@ -85,15 +83,26 @@ def any_of(conditions: Sequence[Column]) -> Column:
     return reduce(or_, conditions) if conditions else fn.lit(False)
 
 
-def day_start(day: date) -> Column:
-    """The midnight that a day (UTC) begins with."""
-    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    return fn.timestamp_seconds(fn.lit(int(midnight.timestamp())))
+def of_ns(values: Mapping[str, Any]) -> Column:
+    """The value of a row's `ns`; null where it has none."""
+    pairs = [one if isinstance(one, Column) else fn.lit(one) for pair in values.items() for one in pair]
+    return fn.try_element_at(fn.create_map(*pairs), fn.col("ns"))
+
+
+def where_ns(values: Mapping[str, Any], test: Callable[[Column], Column]) -> Column:
+    """Whether the value of a row's `ns` stands the test; false where it has none.
+
+    Of few NameServers it is said for each, so that Iceberg passes over files by it.
+    """
+    if len(values) <= _SPELLED_OUT:
+        return any_of([(fn.col("ns") == ns) & test(fn.lit(value)) for ns, value in values.items()])
+    value = of_ns(values)
+    return value.isNotNull() & test(value)
 
 
 def _known(observed: DataFrame, starts: dict[str, int]) -> dict[str, _Known]:
-    before = any_of([(fn.col("ns") == ns) & (fn.col("from_seq") < seq) for ns, seq in starts.items()])
-    whole = any_of([(fn.col("ns") == ns) & (fn.col("last_seq") < seq) for ns, seq in starts.items()])
+    before = where_ns(starts, lambda seq: fn.col("from_seq") < seq)
+    whole = where_ns(starts, lambda seq: fn.col("last_seq") < seq)
     rows = (
         observed.where(before)
         .groupBy("ns")

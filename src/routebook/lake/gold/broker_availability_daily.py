@@ -31,8 +31,8 @@ _BROKER: Final = ("day", "ns", "cluster", "broker", "addr")
 
 def build(inputs: Inputs) -> DataFrame:
     """One row for each broker, NameServer and day on which it was observed."""
-    first_days = fn.broadcast(inputs.windows().select("ns", "first_day"))
-    spans = inputs.table(BROKER_SPANS.name).join(first_days, "ns")
+    spans = inputs.table(BROKER_SPANS.name).select("*", inputs.in_window("first_day").alias("first_day"))
+    spans = spans.where("first_day is not null")
     lengths = _lengths(spans, inputs.table(OBSERVED.name))
     sums = (
         lengths.unionByName(_beginnings(spans), allowMissingColumns=True)

@@ -31,8 +31,7 @@ _FLAP: Final = ("day", "ns", *_BROKER, "window_start")
 def build(inputs: Inputs) -> DataFrame:
     """One row for each stretch."""
     spans = inputs.table(BROKER_SPANS.name)
-    first_day = inputs.windows().agg(fn.min("first_day").alias("first_day"))
-    flaps = _flaps(spans.join(fn.broadcast(first_day)))
+    flaps = inputs.keep(_flaps(spans.select("*", inputs.first_day().alias("first_day"))))
     beside = flaps.select(
         "day",
         fn.col("ns").alias("its_ns"),

@@ -33,16 +33,15 @@ _SWITCHES: Final = ("permission_wiped", "permission_restored")
 
 def build(inputs: Inputs) -> DataFrame:
     """Changes since the window began, joined to those that may still have been on their way then."""
-    since = fn.broadcast(inputs.windows().agg(fn.min("from_t").alias("since")))
+    since = inputs.since()
     seen = _brokers(inputs.table("broker_spans")).unionByName(_topics(inputs.table("topic_spans")))
-    fresh = seen.crossJoin(since).where(fn.col("at") >= fn.col("since"))
+    fresh = seen.where(fn.col("at") >= since)
     # what is read again tells of itself
     known = (
         inputs.edge()
         .select(*_THING, fn.explode("seen").alias("sight"))
         .select(*_THING, "sight.ns", "sight.seq", "sight.at")
-        .crossJoin(since)
-        .where(fn.col("at") < fn.col("since"))
+        .where(fn.col("at") < since)
     )
     return _changes(fresh.unionByName(known))
 

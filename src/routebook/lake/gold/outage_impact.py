@@ -24,12 +24,13 @@ _OUTAGE: Final = ("ns", "cluster", "broker", "addr", "from_seq")
 
 def build(inputs: Inputs) -> DataFrame:
     """Down-spans that touch the window: of new ones all is found out, of older ones what they cost since."""
-    windows = fn.broadcast(inputs.windows().select("ns", fn.col("from_seq").alias("window_seq"), "first_day"))
+    window_seq, first_day = inputs.in_window("from_seq"), inputs.in_window("first_day")
     downs = (
         inputs.table("broker_spans")
         .where("state = 'down' and began <> 'replaced'")
         .select(*_OUTAGE, "broker_id", "from_at", "to_at", "to_seq", fn.col("began").alias("reason"), "planned")
-        .join(windows, "ns")
+        .select("*", window_seq.alias("window_seq"), first_day.alias("first_day"))
+        .where("window_seq is not null")
     )
     new = downs.where(fn.col("from_seq") >= fn.col("window_seq"))
     found = _served(new, inputs.table("topic_spans"))

@@ -25,8 +25,8 @@ _PART = "struct<broker: string, perm: int, read: int, write: int>"
 
 def build(inputs: Inputs) -> DataFrame:
     """The open versions of before, and a new one wherever a span of the topic begins or ends in the window."""
-    windows = fn.broadcast(inputs.windows().select("ns", fn.col("from_seq").alias("window_seq")))
-    spans = inputs.table("topic_spans").join(windows, "ns")
+    spans = inputs.table("topic_spans").select("*", inputs.in_window("from_seq").alias("window_seq"))
+    spans = spans.where("window_seq is not null")
     return _versions(_changes(_of_changed_topics(spans)), inputs.edge())
 
 

@@ -55,7 +55,8 @@ def _days(inputs: Inputs) -> DataFrame:
     ends = fn.to_date(fn.coalesce("to_at", "seen_until"))
     return (
         inputs.table("observed")
-        .join(fn.broadcast(inputs.windows().select("ns", "first_day")), "ns")
+        .select("*", inputs.in_window("first_day").alias("first_day"))
+        .where("first_day is not null")
         .select("ns", fn.greatest(fn.to_date("from_at"), fn.col("first_day")).alias("first"), ends.alias("last"))
         .where(fn.col("first") <= fn.col("last"))
         .select("ns", fn.explode(fn.sequence("first", "last")).alias("day"))

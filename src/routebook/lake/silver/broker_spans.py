@@ -103,8 +103,7 @@ def _heard(inputs: Inputs, observed: DataFrame) -> DataFrame:
 
 def _before(inputs: Inputs) -> DataFrame:
     """Spans that were open, as if they began now; role switches that are read again tell of themselves."""
-    redone = inputs.windows().select("ns", fn.col("from_seq").alias("redone"))
-    edge = inputs.edge().join(fn.broadcast(redone), "ns")
+    edge = inputs.edge().select("*", inputs.in_window("from_seq").alias("redone"))
     return edge.select(
         "ns",
         "cluster",

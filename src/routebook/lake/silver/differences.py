@@ -35,12 +35,12 @@ _LIMIT: Final = f"interval {PROPAGATION_S} seconds"
 def build(inputs: Inputs) -> DataFrame:
     """Differences from `since` on, joined to those that were open there."""
     observed, brokers = inputs.table("observed"), inputs.table("broker_spans")
-    since = fn.broadcast(inputs.windows().agg(fn.min("from_t").alias("since")))
+    since = inputs.since()
     watched = fn.broadcast(observed.select("ns").distinct())
-    peers = peers_of(brokers.join(watched, "ns", "left_semi"), inputs.edge())
+    peers = inputs.keep(peers_of(brokers.join(watched, "ns", "left_semi"), inputs.edge()))
     states = _states(brokers, inputs.table("topic_spans")).join(watched, "ns", "left_semi")
     changed = _worth_a_look(states, edge=inputs.edge(), peers=peers, since=since)
-    told = _told(with_pairs(_moments(changed), peers), since)
+    told = _told(with_pairs(_moments(changed, since), peers), since)
     views = comparable(observed, brokers, peers=peers, since=since)
     spans = _among_the_living(_spans(_in_view(told, views), inputs.edge()), observed)
     return _with_topics(spans, inputs.table("topic_spans"))
@@ -60,17 +60,16 @@ def _states(brokers: DataFrame, topics: DataFrame) -> DataFrame:
     return of_members.unionByName(of_topics)
 
 
-def _worth_a_look(states: DataFrame, *, edge: DataFrame, peers: DataFrame, since: DataFrame) -> DataFrame:
+def _worth_a_look(states: DataFrame, *, edge: DataFrame, peers: DataFrame, since: Column) -> DataFrame:
     """Of all things those that changed since, or differed then; but not those that came and went everywhere at once.
 
     First by brokers, of which there are few, so that only those of brokers with news are moved; and these once.
     """
-    is_news = (fn.col("from_at") >= fn.col("since")) | fn.col("to_at").isNotNull()
-    timed = states.crossJoin(since)
+    is_news = (fn.col("from_at") >= since) | fn.col("to_at").isNotNull()
     scope = ["kind", "broker"]
-    brokers = timed.where(is_news).select(*scope).unionByName(edge.select(*scope)).distinct()
-    wanted = timed.join(fn.broadcast(brokers), scope, "left_semi").select(
-        *states.columns, "since", is_news.alias("is_news"), fn.lit(False).alias("differed")
+    brokers = states.where(is_news).select(*scope).unionByName(edge.select(*scope)).distinct()
+    wanted = states.join(fn.broadcast(brokers), scope, "left_semi").select(
+        *states.columns, is_news.alias("is_news"), fn.lit(False).alias("differed")
     )
     open_things = edge.select(*_THING).distinct().select(*_THING, fn.lit(True).alias("differed"))
     thing = Window.partitionBy(*_THING)
@@ -80,7 +79,6 @@ def _worth_a_look(states: DataFrame, *, edge: DataFrame, peers: DataFrame, since
         .join(fn.broadcast(peers), "ns", "left")
         .select(
             *states.columns,
-            "since",
             fn.max("is_news").over(thing).alias("is_news"),
             fn.max("differed").over(thing).alias("differed"),
             _together(thing).alias("together"),
@@ -107,19 +105,19 @@ def _within(first: Column, last: Column) -> Column:
     return last < first + fn.expr(_LIMIT)
 
 
-def _moments(states: DataFrame) -> DataFrame:
+def _moments(states: DataFrame, since: Column) -> DataFrame:
     """`ns, kind, broker, item, at, state`: what a NameServer knew after each moment at which that changed."""
     begin = fn.struct("from_at", "from_seq", fn.lit(1), "state").cast(_POINT)
     end = fn.struct("to_at", "to_seq", fn.lit(0), fn.lit(_ABSENT)).cast(_POINT)
     points = fn.when(fn.col("to_at").isNull(), fn.array(begin)).otherwise(fn.array(begin, end))
     return (
-        states.select("ns", *_THING, "since", fn.explode(points).alias("point"))
-        .groupBy("ns", *_THING, fn.greatest("point.t", "since").alias("at"))
+        states.select("ns", *_THING, fn.explode(points).alias("point"))
+        .groupBy("ns", *_THING, fn.greatest("point.t", since).alias("at"))
         .agg(fn.max_by("point.state", fn.struct("point.seq", "point.step")).alias("state"))
     )
 
 
-def _told(sides: DataFrame, since: DataFrame) -> DataFrame:
+def _told(sides: DataFrame, since: Column) -> DataFrame:
     """`ns_a, ns_b, kind, broker, item, at, until, difference, at_a, at_b`: from each change of it to the next.
 
     What is short and over is told as no difference, but for what may have begun before `since`.
@@ -137,8 +135,8 @@ def _told(sides: DataFrame, since: DataFrame) -> DataFrame:
     changed = named.select("*", fn.lag(_or_none("difference")).over(order).alias("before")).where(
         ~_or_none("difference").eqNullSafe(fn.col("before"))
     )
-    timed = changed.select("*", fn.lead("at").over(order).alias("until")).crossJoin(since)
-    is_short = (fn.col("until") < fn.col("at") + fn.expr(_LIMIT)) & (fn.col("at") > fn.col("since"))
+    timed = changed.select("*", fn.lead("at").over(order).alias("until"))
+    is_short = (fn.col("until") < fn.col("at") + fn.expr(_LIMIT)) & (fn.col("at") > since)
     return timed.select(
         "ns_a",
         "ns_b",

@@ -75,7 +75,7 @@ def _fresh(inputs: Inputs) -> DataFrame:
 
 def _before(inputs: Inputs) -> DataFrame:
     """What was known already; a stop that is read again tells of itself."""
-    edge = inputs.edge().join(fn.broadcast(inputs.windows().select("ns", fn.col("from_seq").alias("redone"))), "ns")
+    edge = inputs.edge().select("*", inputs.in_window("from_seq").alias("redone"))
     stays = fn.col("stop_seq") < fn.col("redone")
     return edge.select(
         "ns",

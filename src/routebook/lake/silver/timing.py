@@ -29,25 +29,23 @@ def is_rollup() -> Column:
     return fn.col("kind").isin(*ROLLUPS)
 
 
-def corrections(events: DataFrame, floors: DataFrame) -> DataFrame:
+def corrections(events: DataFrame, *, floor: Column) -> DataFrame:
     """`ns, seq, t` of those events whose `at` is not their `t`; in a journal whose clock was left alone there are none.
 
-    `events` has all events of the windows but rollups; `floors` (`ns`, `from_t`) the greatest `at` before each window.
+    `events` has all events of the windows but rollups; `floor` is the greatest `at` before the window of an `ns`.
     Only the few narrow rows of this go through a shuffle; `with_t` then costs wide rows no more than a look-up.
     """
     so_far = Window.partitionBy("ns").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     return (
         events.select("ns", "seq", "at")
-        .join(fn.broadcast(floors.select("ns", "from_t")), "ns", "left")
-        .select("ns", "seq", "at", fn.greatest(fn.max("at").over(so_far), fn.col("from_t")).alias("t"))
+        .select("ns", "seq", "at", fn.greatest(fn.max("at").over(so_far), floor).alias("t"))
         .where(fn.col("t") > fn.col("at"))
         .select("ns", "seq", "t")
     )
 
 
 def with_t(events: DataFrame, corrected: DataFrame) -> DataFrame:
-    """The events with `t`."""
+    """The events, no rollups among them, with `t`."""
     return events.join(fn.broadcast(corrected.withColumnRenamed("t", "corrected_t")), ["ns", "seq"], "left").select(
-        *(events[column] for column in events.columns),
-        fn.when(is_rollup(), fn.col("minute")).otherwise(fn.coalesce("corrected_t", "at")).alias("t"),
+        *(events[column] for column in events.columns), fn.coalesce("corrected_t", "at").alias("t")
     )

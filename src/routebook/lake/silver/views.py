@@ -23,16 +23,15 @@ _SLAVES: Final = "slaves"
 _MASTER: Final = "master"
 
 
-def comparable(observed: DataFrame, broker_spans: DataFrame, *, peers: DataFrame, since: DataFrame) -> DataFrame:
+def comparable(observed: DataFrame, broker_spans: DataFrame, *, peers: DataFrame, since: Column) -> DataFrame:
     """`ns_a, ns_b, broker, from_at, to_at, members, topics`: without gaps from `since`, what can be compared when."""
     brokers = fn.broadcast(broker_spans.select("broker").distinct())
     watching = _watching(observed).crossJoin(brokers)
     groups = group_changes(broker_spans).select(
         "ns", "broker", "t", "seq", fn.lit(None).cast("boolean").alias("watches"), _shape().alias("shape")
     )
-    states = watching.unionByName(groups).crossJoin(fn.broadcast(since))
     # what was so before is so at `since`
-    clipped = states.select("*", fn.greatest("t", "since").alias("at"))
+    clipped = watching.unionByName(groups).select("*", fn.greatest("t", since).alias("at"))
     latest = fn.struct("t", "seq")
     moments = clipped.groupBy("ns", "broker", "at").agg(
         fn.max_by("watches", fn.when(fn.col("watches").isNotNull(), latest)).alias("watches"),

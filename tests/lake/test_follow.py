@@ -1,0 +1,43 @@
+"""What `follow` tells of itself in `status.json`: what it is at, how much the lake has, and how far behind it is."""
+
+from pathlib import Path
+
+import pytest
+
+from routebook.lake import follow
+from routebook.lake.follow import Follower
+from routebook.lake.status import State, Status, read_status, write_status
+from tests.support.lake import SmallLake, numbered, write_rolled
+
+
+def test_a_pass_tells_how_far_it_is_and_how_much_there_is(
+    small_lake: SmallLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = tmp_path / "journal"
+    write_rolled(journal, 1, 40, numbered("n", range(1, 41)))
+    told: list[Status] = []
+
+    def note(lake: Path, status: Status) -> None:
+        told.append(status)
+        write_status(lake, status)
+
+    monkeypatch.setattr(follow, "write_status", note)
+    complaints: list[str] = []
+    follower = Follower(
+        small_lake.pipeline(),
+        lake=str(small_lake.home),
+        journals=[str(journal)],
+        lock=None,
+        say=lambda _: None,
+        complain=complaints.append,
+    )
+    assert follower.one_pass(), complaints
+
+    reading, read = (one for one in told if one.says.startswith("reading"))
+    assert (reading.state, reading.behind_segments, reading.behind_rows) == (State.BUILDING, 1, 0)
+    assert (read.says, read.behind_segments, read.behind_rows) == ("reading: 1 of 1 segments", 0, 40)
+    assert any(one.says == "silver.observed: 0 of 1 tables" and one.behind_rows == 40 for one in told)
+    last = read_status(small_lake.home)
+    assert last is not None
+    assert (last.state, last.events, last.behind_segments, last.behind_rows) == (State.FOLLOWING, 40, 0, 0)
+    assert last.build_id is not None
