@@ -50,7 +50,7 @@ class Feeder:
     """
 
     def __init__(
-        self, path: Path, files: Files, *, rest: float = 1.0, told: Callable[[str], None] | None = None
+        self, path: Path, files: Files, *, rest: float = 2.0, told: Callable[[str], None] | None = None
     ) -> None:
         self._path = path
         self._files = files
