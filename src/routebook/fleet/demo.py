@@ -157,7 +157,7 @@ class Demo:
             return ()
         return (
             "",
-            "  after a minute or so, when the lake has its first build:",
+            "  after some minutes, when the lake has its first build:",
             f"  routebook lake report --lake {self._lake}",
         )
 
