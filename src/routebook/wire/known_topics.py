@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, cast
 import msgspec
 
 from routebook.model import TopicConfig
-from routebook.wire.typed_json import STRICT_FAILURES, Int32
+from routebook.wire.typed_json import STRICT_FAILURES, Int32, decode_strictly
 
 _TABLE: Final = b'"topicConfigTable":{'
 _NAME: Final = _TABLE.strip(b'":{')
@@ -102,10 +102,7 @@ class KnownTopics:
     def _learn(self, text: bytes) -> TopicConfig | None:
         """The topic; None if it is not plain."""
         try:
-            member = b'{"%b}}' % text
-            if not member.isascii():
-                member.decode()  # the strict decoder does not look into what it skips
-            ((key, sent),) = _decode(member).items()
+            ((key, sent),) = decode_strictly(b'{"%b}}' % text, _decode).items()
         except (*STRICT_FAILURES, ValueError):
             return None
         if key != sent.topic_name:

@@ -28,7 +28,7 @@ from routebook.wire.queue_mapping import (
     quote_bare_keys,
 )
 from routebook.wire.request_bodies import DATA_VERSION_FIELDS, SentDataVersion
-from routebook.wire.typed_json import STRICT_FAILURES, Fields, decode_bean
+from routebook.wire.typed_json import STRICT_FAILURES, Fields, decode_bean, decode_strictly
 
 MAX_TOPICS: Final = 100_000
 MAX_INFLATED: Final = 64 << 20
@@ -77,9 +77,7 @@ def _from_known(
     if cut is None or len(cut.topics) > max_topics:
         return None
     try:
-        if not cut.rest.isascii():
-            cut.rest.decode()
-        sent = _decode(quote_bare_keys(cut.rest))
+        sent = decode_strictly(quote_bare_keys(cut.rest), _decode)
     except STRICT_FAILURES:
         return None
     if sent is None or sent.wrapper is None or sent.wrapper.topic_config_table != MARK:

@@ -18,6 +18,13 @@ Fields: TypeAlias = "Mapping[str, Callable[[Reader], object]]"
 STRICT_FAILURES: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
+def decode_strictly(body: bytes, decode: Callable[[bytes], T]) -> T:
+    """Proper JSON in proper UTF-8, or one of STRICT_FAILURES."""
+    if not body.isascii():
+        body.decode()  # the strict decoder does not look into what it skips
+    return decode(body)
+
+
 def decode_bean(
     body: bytes,
     decode: Callable[[bytes], T | None],
@@ -29,9 +36,7 @@ def decode_bean(
 ) -> T | None:
     """One object: by `decode` if it is proper JSON, else as fastjson2 reads it. None where it is null."""
     try:
-        if not body.isascii():
-            body.decode()  # the strict decoder does not look into what it skips
-        return decode(body)
+        return decode_strictly(body, decode)
     except STRICT_FAILURES:
         return read_bean(body, fields, kind, what=what, subject=subject)
 
