@@ -11,7 +11,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
-from tests.support.chromium import chromium, open_page
+from tests.support.chromium import open_page
 from tests.support.identities import ADMIN, BROKER, LIMITED, READER, write_identities
 from tests.support.process import Process, serving
 from tests.support.remoting import Client, register
@@ -28,12 +28,6 @@ async ({method, path, body, csrf}) => {
 }
 """
 CSRF: Final = "async () => (await (await fetch('/v1/session')).json()).csrf"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
 
-from tests.support.chromium import AXE, Watched, chromium, needed, open_page
+from tests.support.chromium import AXE, Watched, needed, open_page
 from tests.support.identities import ADMIN, write_identities
 from tests.support.process import Process, serving
 from tests.support.remoting import Client, register, route
@@ -36,12 +36,6 @@ PHONE: Final = ViewportSize(width=390, height=844)
 DESK: Final = ViewportSize(width=1280, height=800)
 # a report that is not there yet, and peers that are not configured, are answers; the browser logs them all the same
 EXPECTED: Final = re.compile(r"Failed to load resource.*(404|503)")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
