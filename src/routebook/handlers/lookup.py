@@ -41,10 +41,7 @@ def get_route_info_by_topic(ns: NameServer, command: Command, caller: Caller, no
             body = entry.body
         else:
             body = _cached_body(ns, topic, stamp, standard=standard)
-    try:
-        asked = caller.asked[topic]
-    except KeyError:
-        asked = ns.meter.row(caller, topic, command.language, command.version)
+    asked = ns.meter.row(caller, topic, command.language, command.version)
     asked[0] += 1
     if body is None:
         asked[1] += 1
@@ -87,7 +84,7 @@ def _cluster_test_route(ns: NameServer, command: Command, caller: Caller) -> Out
     topic = command.field("topic")
     if topic is None:
         raise TopicNotExist(_NO_ROUTE.format(topic="null"))
-    asked = caller.asked.get(topic) or ns.meter.row(caller, topic, command.language, command.version)
+    asked = ns.meter.row(caller, topic, command.language, command.version)
     asked[0] += 1
     route = _route(ns, topic, ordered=True)
     if route is None:  # whether the product environment has it is not counted

@@ -1,7 +1,7 @@
 """Counts what is too frequent to be told one by one: heartbeats by broker, look-ups by topic and client.
 
-A look-up may cost no more than a dict look-up here, so every caller keeps the rows it counts into by topic, and forgets
-them when the minute ends. What else it says about itself is taken from the first request of the minute.
+A look-up that came before may cost no more than a dict look-up here: who knows it keeps the rows that it is counted
+into, by the host that asks, and they are taken away when the minute ends.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,25 +18,30 @@ _MAX_TOPIC: Final = 255  # no broker has a longer one
 class Meter:
     """`take` gives what was counted since the last time, as events."""
 
-    __slots__ = ("_counting", "_heartbeats", "_lookups", "beat")
+    __slots__ = ("_heartbeats", "_kept", "_lookups", "beat")
 
     def __init__(self, *, max_keys: int) -> None:
         self._heartbeats = HeartbeatRollup()
         self._lookups = LookupRollup(max_keys=max_keys)
-        self._counting: list[dict[str, LookupRow]] = []  # of callers, to be emptied when the minute ends
+        self._kept: list[dict[str, LookupRow]] = []  # by others, to be emptied when the minute ends
         self.beat = self._heartbeats.beat
 
     def row(self, caller: Caller, topic: str, language: str | None, version: int) -> LookupRow:
-        """The row to count this caller's look-ups of the topic into."""
-        row = None
-        if len(topic) <= _MAX_TOPIC:
-            host = caller.address.rpartition(":")[0].strip("[]")  # ports change with every connection and tell nothing
-            row = self._lookups.row(LookupKey(topic, host, language or "", version))
-        if row is None:
-            return self._lookups.others
-        if not caller.asked:
-            self._counting.append(caller.asked)
-        caller.asked[topic] = row
+        """The row to count this caller's look-up of the topic into."""
+        lookups = self._lookups
+        if len(topic) > _MAX_TOPIC:
+            return lookups.others
+        return lookups.row(LookupKey(topic, caller.host, language or "", version)) or lookups.others
+
+    def keep_row(
+        self, rows: dict[str, LookupRow], caller: Caller, topic: str, language: str | None, version: int
+    ) -> LookupRow:
+        """The same, and put into these rows, until the minute ends."""
+        row = self.row(caller, topic, language, version)
+        if row is not self._lookups.others:
+            if not rows:
+                self._kept.append(rows)
+            rows[caller.host] = row
         return row
 
     def happened(self, events: Iterable[Event]) -> None:
@@ -52,7 +57,7 @@ class Meter:
 
     def take(self, minute_ms: int) -> list[HeartbeatMinute | LookupMinute]:
         """The rows of the minute that began at `minute_ms`."""
-        for asked in self._counting:
-            asked.clear()
-        self._counting.clear()
+        for rows in self._kept:
+            rows.clear()
+        self._kept.clear()
         return [*self._heartbeats.take(minute_ms), *self._lookups.take(minute_ms)]

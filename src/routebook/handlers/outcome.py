@@ -1,24 +1,24 @@
 """What a request comes to: an answer, what happened, and what is still to be done."""
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from routebook.access.identity import Identity
 from routebook.effects import Effect
 from routebook.events import Event
-from routebook.rollup import LookupRow
 from routebook.wire.command import Reply
 
 
 class Caller(msgspec.Struct, frozen=True, gc=False):
-    """Who asks: an opaque connection id, the peer's address for people to read, and who it has proven to be.
-
-    `asked` is where its look-ups are counted, by topic; see `handlers.meter`.
-    """
+    """Who asks: an opaque connection id, the peer's address for people to read, and who it has proven to be."""
 
     connection: int
     address: str
-    asked: dict[str, LookupRow] = {}
     identity: Identity | None = None
+    host: str = ""  # of the address: ports change with every connection, and tell nothing
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "host", self.address.rpartition(":")[0].strip("[]"))
 
     @property
     def who(self) -> str | None:

@@ -16,6 +16,7 @@ from routebook.codes import FLAG_ONEWAY, FLAG_RESPONSE
 from routebook.handlers.lookup import cache_key
 from routebook.handlers.nameserver import NameServer
 from routebook.handlers.outcome import Caller
+from routebook.rollup import LookupRow
 from routebook.wire.codec import success_around_opaque
 from routebook.wire.command import Command
 from routebook.wire.json_header import says_all_in_plain_json
@@ -36,6 +37,7 @@ class _Known(msgspec.Struct, gc=False):
     key: tuple[str, bool]
     language: str | None
     version: int
+    rows: dict[str, LookupRow]  # by host, where they are counted
     head: bytes = b""
     fits: int = -1
 
@@ -76,7 +78,7 @@ class Repeats:
             or digits[0] == 48
         ):
             return None
-        row = caller.asked.get(one.topic) or ns.meter.row(caller, one.topic, one.language, one.version)
+        row = one.rows.get(caller.host) or _row(ns, caller, one)
         body = entry.body
         length = len(body)
         if one.fits != length:
@@ -92,7 +94,7 @@ class Repeats:
 
         It ends with the answer that makes `most_bytes` full. Answers are in pieces, to be sent one after the other.
         """
-        known, young, asked = self._known, ns.cache.young, caller.asked
+        known, young, host = self._known, ns.cache.young, caller.host
         count = size = stamp = 0
         while at < len(data) and size < most_bytes:
             digits_at = data.find(_MARK, at, at + _LONGEST) + 9
@@ -107,7 +109,7 @@ class Repeats:
             entry = young.get(one.key)
             if entry is None or entry.stamp != stamp:
                 break
-            row = asked.get(one.topic) or ns.meter.row(caller, one.topic, one.language, one.version)
+            row = one.rows.get(host) or _row(ns, caller, one)
             body = entry.body
             length = len(body)
             if one.fits != length:
@@ -141,7 +143,7 @@ class Repeats:
             return
         rest = data[rest_at:end]
         rest = self._rests.setdefault(rest, rest)
-        self._known[data[at:digits_at]] = _Known(len(digits), rest, key[0], key, command.language, command.version)
+        self._known[data[at:digits_at]] = _Known(len(digits), rest, key[0], key, command.language, command.version, {})
 
     def _starts_over(self) -> bool:
         """It is full: forget all, once as many others have come as are known."""
@@ -152,3 +154,7 @@ class Repeats:
         self._known.clear()
         self._rests.clear()
         return True
+
+
+def _row(ns: NameServer, caller: Caller, one: _Known) -> LookupRow:
+    return ns.meter.keep_row(one.rows, caller, one.topic, one.language, one.version)

@@ -569,7 +569,7 @@ class Connection(asyncio.Protocol):
         """The request at hand comes from this identity."""
         caller = self._caller
         if caller.identity is not identity:
-            self._caller = Caller(caller.connection, caller.address, caller.asked, identity)
+            self._caller = Caller(caller.connection, caller.address, identity)
 
     def drain(self) -> None:
         """Answer everything that has arrived, the socket's own buffer included; then say goodbye."""

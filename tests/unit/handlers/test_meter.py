@@ -35,7 +35,6 @@ def test_look_ups_are_counted_by_topic_and_client() -> None:
         LookupMinute(minute_ms=60_000, topic="A", client="::1", language="GO", version=401, count=2, bytes=2 * size),
         LookupMinute(minute_ms=60_000, topic="nowhere", client="::1", language="GO", version=401, count=1, misses=1),
     ]
-    assert caller.asked == {}
     assert lookups(ns) == []
     look_up(ns, "A", caller=caller, language=None)
     (row,) = lookups(ns)
@@ -50,13 +49,12 @@ def test_connections_of_one_client_share_a_row() -> None:
     assert (row.client, row.count) == ("10.0.0.9", 3)
 
 
-def test_beyond_the_bound_they_are_others_and_no_caller_hoards_memory() -> None:
+def test_beyond_the_bound_they_are_others() -> None:
     ns = Asker(**{"routebook.lookupKeysPerMinute": "3"})
     caller = Caller(1, "10.0.0.9:1")
     for n in range(50):
         look_up(ns, f"topic-{n}", caller=caller)
         look_up(ns, "topic-0", caller=caller)
-    assert len(caller.asked) == 3
     rows = lookups(ns)
     assert [(row.topic, row.count, row.others) for row in rows] == [
         ("topic-0", 51, False),
@@ -65,6 +63,17 @@ def test_beyond_the_bound_they_are_others_and_no_caller_hoards_memory() -> None:
         ("", 47, True),
     ]
     assert sum(row.misses for row in rows) == 100
+
+
+def test_rows_that_others_keep_are_theirs_for_a_minute() -> None:
+    ns = Asker(**{"routebook.lookupKeysPerMinute": "2"})
+    meter, kept = ns.nameserver.meter, dict[str, list[int]]()
+    for host in ("10.0.0.8", "10.0.0.9", "10.0.0.10"):
+        meter.keep_row(kept, Caller(1, f"{host}:1"), "T", "GO", 401)[0] += 1
+    assert kept.keys() == {"10.0.0.8", "10.0.0.9"}, "what is beyond the bound is not kept"
+    kept["10.0.0.9"][0] += 1
+    assert [(row.client, row.count) for row in lookups(ns)] == [("10.0.0.8", 1), ("10.0.0.9", 2), ("", 1)]
+    assert not kept
 
 
 def test_a_name_that_no_topic_has_is_not_kept() -> None:

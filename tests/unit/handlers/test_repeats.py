@@ -31,7 +31,7 @@ class Served:
         self.asker = Asker(**settings)
         self.asker.register("A", "B")
         self.repeats = Repeats(most=most)
-        self.caller = Caller(7, "10.0.0.9:5000", {})
+        self.caller = Caller(7, "10.0.0.9:5000")
 
     def slowly(self, frame: bytes) -> bytes:
         """As any request is answered; and learned from it."""
