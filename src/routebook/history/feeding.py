@@ -62,7 +62,7 @@ class Feeder:
         self._state: Literal["catching_up", "following", "failing", "stopped"] = "catching_up"
         self._problem: str | None = None
         self._set_aside: str | None = None
-        self._progress = Progress()
+        self._last_seq = self._last_at_ms = 0  # of what is in the file, not of what is about to be
         self._records = 0
         self._pruned_s = 0.0
         self._last_s = 0.0
@@ -91,8 +91,8 @@ class Feeder:
             state=self._state,
             problem=self._problem,
             set_aside=self._set_aside,
-            last_seq=self._progress.last_seq,
-            last_at_ms=self._progress.at_max,
+            last_seq=self._last_seq,
+            last_at_ms=self._last_at_ms,
             records=self._records,
             bytes=size,
         )
@@ -147,7 +147,7 @@ class Feeder:
             indexer = Indexer(db)
             wrong = misfit(self._files, indexer.progress)
             if wrong is None:
-                self._progress = indexer.progress
+                self.took(0, indexer.progress)
                 return indexer, db
             db.close()
             self._make_again(wrong)
@@ -164,8 +164,9 @@ class Feeder:
 
     # -- what a batch tells ----------------------------------------------------------------------------------------
 
-    def took(self, records: int) -> None:
+    def took(self, records: int, progress: Progress) -> None:
         self._records += records
+        self._last_seq, self._last_at_ms = progress.last_seq, progress.at_max
 
     def rest(self, worked_s: float) -> None:
         self._stop.wait(worked_s * self._rest)
@@ -215,7 +216,7 @@ class _Batch:
     def commit(self) -> None:
         if self._count:
             self._indexer.commit()
-            self._feeder.took(self._count)
+            self._feeder.took(self._count, self._indexer.progress)
             self._count = 0
 
     def wait(self) -> bool:
