@@ -1,26 +1,24 @@
-"""Ranges of numbers: merged, read from Spark's bitmaps, and the holes between them."""
+"""Ranges of numbers: merged, read from Spark's words, and the holes between them."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routebook.lake.coverage import BUCKET, Coverage, merged, ranges_of
+from routebook.lake.coverage import WORD, Coverage, merged, ranges_of
 from routebook.lake.holes import NO_SEGMENT, Explained, find_holes
 
-numbers = st.sets(st.integers(min_value=1, max_value=BUCKET), max_size=200)
+numbers = st.sets(st.integers(min_value=1, max_value=40_000), max_size=200)
 
 
 def as_ranges(found: set[int]) -> list[tuple[int, int]]:
     return merged((one, one) for one in found)
 
 
-@given(numbers, st.integers(min_value=1, max_value=1 << 40))
-def test_a_bitmap_gives_back_what_was_put_in(found: set[int], bucket: int) -> None:
-    bits = 0
-    for one in found:
-        bits |= 1 << (one - 1)
-    start = (bucket - 1) * BUCKET
-    expected = [(first + start, last + start) for first, last in as_ranges(found)]
-    assert list(ranges_of(bits.to_bytes(BUCKET // 8, "little"), bucket=bucket)) == expected
+@given(st.sets(st.integers(min_value=0, max_value=WORD - 1)), st.integers(min_value=0, max_value=1 << 40))
+def test_a_word_gives_back_what_was_put_in(found: set[int], word: int) -> None:
+    bits = sum(1 << one for one in found)
+    signed = bits - (1 << WORD) if bits >> (WORD - 1) else bits  # as Spark has it
+    expected = [(first + word * WORD, last + word * WORD) for first, last in as_ranges(found)]
+    assert list(ranges_of(word, signed)) == expected
 
 
 @given(numbers, numbers)

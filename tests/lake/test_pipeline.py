@@ -118,6 +118,17 @@ def test_a_new_column_makes_all_tables_anew(small_lake: SmallLake, tmp_path: Pat
     assert [row[-1] for row in small_lake.rows("gold.daily")] == [6]
 
 
+def test_files_that_are_parted_otherwise_are_made_anew(small_lake: SmallLake, tmp_path: Path) -> None:
+    three_days(tmp_path)
+    journals = [str(tmp_path / "n1")]
+    whole = (*FEW, Step(DAILY._replace(partition=None), (), count_daily))
+    small_lake.pipeline(whole).build(journals)
+    expected = tables(small_lake)
+    assert small_lake.pipeline(STEPS).build(journals).build_id is not None
+    assert tables(small_lake) == expected
+    assert small_lake.pipeline(STEPS).build(journals).build_id is None, "once"
+
+
 def test_a_lake_of_a_newer_format_is_refused(small_lake: SmallLake, tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, 1, numbered("n", [1]))
     small_lake.pipeline().build([str(tmp_path)])

@@ -1,14 +1,15 @@
 """Which numbers of each NameServer are in bronze, as ranges: what makes every event come in once. Pure.
 
-Spark counts them as bitmaps of 32,768 numbers each (`bitmap_construct_agg`), so telling ten million rows apart costs a
-few hundred small rows and no sorting. Ranges are few: one for each NameServer, and one more for each hole.
+Spark makes words of 64 bits of them, which it sums up by hash and without sorting (for its own bitmaps it sorts).
+Ranges are few: one for each NameServer, and one more for each hole.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-BUCKET: Final = 32_768  # numbers in one bitmap of Spark
+WORD: Final = 64  # numbers in one
+_ALL: Final = (1 << WORD) - 1
 
 Range: TypeAlias = tuple[int, int]  # first and last, both included
 
@@ -56,10 +57,13 @@ def merged(ranges: Iterable[Range]) -> list[Range]:
     return result
 
 
-def ranges_of(bitmap: bytes, *, bucket: int) -> Iterator[Range]:
-    """The ranges that one bitmap of Spark holds; buckets count from 1, and bucket 1 begins with number 1."""
-    bits = int.from_bytes(bitmap, "little")
-    at = (bucket - 1) * BUCKET + 1
+def ranges_of(word: int, bits: int) -> Iterator[Range]:
+    """The ranges that one word holds: its lowest bit is of the number `word * WORD`."""
+    bits &= _ALL
+    at = word * WORD
+    if bits == _ALL:
+        yield at, at + WORD - 1
+        return
     while bits:
         zeros = (bits & -bits).bit_length() - 1
         bits >>= zeros

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from routebook.lake.bronze import EVENTS, QUARANTINE
-from routebook.lake.coverage import Coverage, ranges_of
+from routebook.lake.coverage import WORD, Coverage, ranges_of
 from routebook.lake.errors import BrokenLake, JournalUnreadable
 from routebook.lake.journals import (
     ROLLED,
@@ -341,15 +341,13 @@ class Ingest:
 
 def numbers_of(rows: DataFrame) -> tuple[Coverage, int]:
     """The numbers of bronze rows, and how many rows there are: more than numbers if one is there twice."""
-    buckets = (
-        rows.groupBy("ns", F.bitmap_bucket_number("seq").alias("bucket"))
-        .agg(F.bitmap_construct_agg(F.bitmap_bit_position("seq")).alias("bits"), F.count(F.lit(1)).alias("rows"))
-        .collect()
-    )
+    word = F.floor(F.col("seq") / WORD).cast("bigint").alias("word")
+    bit = F.expr(f"shiftleft(1L, cast(seq % {WORD} as int))")
+    words = rows.groupBy("ns", word).agg(F.bit_or(bit).alias("bits"), F.count(F.lit(1)).alias("rows")).toArrow()
     ranges: dict[str, list[tuple[int, int]]] = {}
-    for row in buckets:
-        ranges.setdefault(row.ns, []).extend(ranges_of(bytes(row.bits), bucket=row.bucket))
-    return Coverage(ranges), sum(row.rows for row in buckets)
+    for ns, number, bits in zip(*(words[name].to_pylist() for name in ("ns", "word", "bits")), strict=True):
+        ranges.setdefault(ns, []).extend(ranges_of(number, bits))
+    return Coverage(ranges), sum(words["rows"].to_pylist())
 
 
 def _lacks(files: Sequence[SegmentFile], added: Coverage) -> bool:

@@ -147,7 +147,8 @@ class Pipeline:
     def _put_back(self, step: Step, snapshot: int | None) -> bool:
         """Whether the table is as it was published."""
         table = step.table
-        if snapshot is None or not self._store.exists(table) or not self._store.matches(table):
+        store = self._store
+        if snapshot is None or not (store.exists(table) and store.matches(table) and store.is_parted(table)):
             return False
         if self._store.current(table) != snapshot:
             self._store.roll_back(table, snapshot)

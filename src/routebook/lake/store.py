@@ -75,6 +75,11 @@ class Store:
             (field.name, field.dataType) for field in schema(table)
         ]
 
+    def is_parted(self, table: Table) -> bool:
+        """Whether its files are parted as this release declares."""
+        there = [str(field.name()) for field in self._iceberg(table).spec().fields()]
+        return table.partition is None or there[:1] == [_part_name(table.partition)]
+
     def add_columns(self, table: Table) -> None:
         """Add those that an earlier release did not have."""
         there = {field.name for field in self.spark.table(self.name(table)).schema}
@@ -180,6 +185,13 @@ def _quoted(partition: str | None) -> str | None:
     if not partition.startswith(_DAYS):
         return f"`{partition}`"
     return f"days(`{partition.removeprefix(_DAYS).removesuffix(')')}`)"
+
+
+def _part_name(partition: str) -> str:
+    """As Iceberg calls it."""
+    if not partition.startswith(_DAYS):
+        return partition
+    return f"{partition.removeprefix(_DAYS).removesuffix(')')}_day"
 
 
 def _day_of(table: Table) -> Column | None:

@@ -33,7 +33,7 @@ class Table(NamedTuple):
     columns: str  # DDL: "ns string, seq bigint, …"; timestamps are UTC
     key: tuple[str, ...]  # what makes a row
     grows: Grows
-    partition: str | None = None  # an Iceberg transform: "day", "days(from_at)"
+    partition: str | None = None  # an Iceberg transform: "day"; of intervals their end, so the open ones are together
     span: tuple[str, str] = ("from_at", "to_at")  # of intervals: the columns of their time
     tells_end: tuple[str, ...] = ()  # of intervals: further columns that are known only when a row has ended
 

@@ -21,23 +21,27 @@ def build(inputs: Inputs) -> DataFrame:
     minutes = inputs.events("heartbeat_minute").select(
         fn.to_date("minute").alias("day"), "ns", "cluster", "broker", "addr", "count", "max_gap_ms", "gaps_ms"
     )
-    # a minute's row goes through the shuffle as a few numbers, with those of its day and bucket summed up before it
-    entry = fn.expr(
-        "inline(concat(array(struct(cast(null as bigint) as bucket, count as n, coalesce(max_gap_ms, 0L) as most)),"
-        " transform(map_entries(coalesce(gaps_ms, map())),"
-        " gap -> struct(cast(gap.key as bigint) as bucket, gap.value as n, 0L as most))))"
-    )
+    # a minute has a gap or two: what it says besides goes with the first of them
+    is_first = fn.coalesce("pos", fn.lit(0)) == 0
     sums = (
-        minutes.select(*_BROKER, entry)
+        minutes.select(*_BROKER, "count", "max_gap_ms", fn.posexplode_outer("gaps_ms").alias("pos", "bucket", "n"))
         .groupBy(*_BROKER, "bucket")
-        .agg(fn.sum("n").alias("n"), fn.max("most").alias("most"))
+        .agg(
+            fn.sum("n").alias("n"),
+            fn.sum(fn.when(is_first, fn.col("count"))).alias("beats"),
+            fn.max(fn.coalesce("max_gap_ms", fn.lit(0))).alias("most"),
+        )
         .groupBy(*_BROKER)
         .agg(
-            fn.sum(fn.when(fn.col("bucket").isNull(), fn.col("n"))).alias("beats"),
+            fn.sum("beats").alias("beats"),
             fn.max("most").alias("most"),
-            fn.array_sort(fn.collect_list(fn.when(fn.col("bucket").isNotNull(), fn.struct("bucket", "n")))).alias(
-                "entries"
-            ),
+            fn.array_sort(
+                fn.collect_list(
+                    fn.when(
+                        fn.col("bucket").isNotNull(), fn.struct(fn.col("bucket").cast("bigint").alias("bucket"), "n")
+                    )
+                )
+            ).alias("entries"),
         )
     )
     greatest = fn.col("most")

@@ -10,7 +10,7 @@ ROUTE_TIMELINE: Final = Table(
     doc="Each version of a topic's route at a NameServer: brokers, queues, permissions, and what brought it about",
     key=("ns", "topic", "version"),
     grows=Grows.BY_SEQ,
-    partition="days(valid_from)",
+    partition="days(valid_to)",
     span=("valid_from", "valid_to"),
     columns="""
         ns string, topic string, version bigint, valid_from timestamp, valid_to timestamp,
@@ -24,7 +24,7 @@ NS_DIVERGENCE: Final = Table(
     doc="From when to when two NameServers told clients different things, for longer than a change needs to arrive",
     key=("ns_a", "ns_b", "broker", "addr", "topic", "from_at"),
     grows=Grows.BY_TIME,
-    partition="days(from_at)",
+    partition="days(to_at)",
     columns="""
         topic string, broker string, ns_a string, ns_b string, difference string,
         from_at timestamp, to_at timestamp, duration_s double,
@@ -37,7 +37,7 @@ CONVERGENCE: Final = Table(
     doc="One change, over all NameServers: when the first and the last of them knew of it",
     key=("change_id",),
     grows=Grows.BY_TIME,
-    partition="days(first_at)",
+    partition="days(settled_at)",
     span=("first_at", "settled_at"),
     columns="""
         change_id string, change string, topic string, broker string, addr string,
@@ -63,7 +63,7 @@ OUTAGE_IMPACT: Final = Table(
     doc="What an outage of a broker meant: topics, those that no broker had any more, queues, look-ups meanwhile",
     key=("ns", "cluster", "broker", "addr", "from_seq"),
     grows=Grows.BY_SEQ,
-    partition="days(from_at)",
+    partition="days(to_at)",
     columns="""
         ns string, broker string, addr string, from_at timestamp, to_at timestamp, topics int,
         topics_without_broker int, write_queues_lost bigint, lookups_during bigint,

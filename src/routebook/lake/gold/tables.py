@@ -11,6 +11,7 @@ BROKER_SESSIONS: Final = Table(
     doc="Each time that a broker was up at a NameServer: from when to when, and why it ended",
     key=("ns", "cluster", "broker", "addr", "from_seq"),
     grows=Grows.BY_SEQ,
+    partition="days(ended_at)",
     span=("started_at", "ended_at"),
     tells_end=("end_reason", "planned", "duration_s"),
     columns="""

@@ -10,7 +10,7 @@ TOPIC_SPANS: Final = Table(
     doc="The queues and permission of one topic on one broker group at one NameServer, from when to when",
     key=("ns", "broker", "topic", "from_seq"),
     grows=Grows.BY_SEQ,
-    partition="days(from_at)",
+    partition="days(to_at)",
     tells_end=("ended_by",),
     columns="""
         ns string, cluster string, broker string, topic string,
@@ -24,7 +24,7 @@ DIFFERENCES: Final = Table(
     doc="What two NameServers know otherwise of a topic or a broker: all that lasted, and all that is open",
     key=("ns_a", "ns_b", "kind", "broker", "item", "from_at"),
     grows=Grows.BY_TIME,
-    partition="days(from_at)",
+    partition="days(to_at)",
     columns="""
         ns_a string, ns_b string, kind string, broker string, item string, difference string,
         at_a string, at_b string, comparable boolean, topics bigint, from_at timestamp, to_at timestamp

@@ -24,6 +24,7 @@ BROKER_SPANS: Final = Table(
     doc="Each broker at each NameServer, up and down by turns",
     key=("ns", "cluster", "broker", "addr", "from_seq", "state"),
     grows=Grows.BY_SEQ,
+    partition="days(to_at)",
     tells_end=("ended",),
     columns="""
         ns string, cluster string, broker string, addr string, broker_id bigint, state string,
