@@ -73,12 +73,13 @@ interop: setup   ## real brokers, SDKs, mqadmin, proxy, controller; renews the t
 bench-quick: setup  ## the speed table beside Java, Rust and the limit, in some minutes
 	$(BIN)/python -m benchmarks.run --quick
 
-bench: setup     ## what it costs: memory, journal, history, warm start
+bench: setup     ## all that is measured: speed beside others, memory, journal, history, warm start, lake; hours
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python benchmarks/many_topics.py
 	$(BIN)/python benchmarks/journal_cost.py
 	$(BIN)/python benchmarks/history.py
 	$(BIN)/python benchmarks/warm_start.py
+	$(BIN)/python benchmarks/lake.py
 
 format: setup    ## put the code in form
 	$(BIN)/ruff format .

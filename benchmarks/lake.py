@@ -6,7 +6,8 @@
   nothing: at most 8.
 - One more hour on ten times the history, by the same on one: at most 1.5. Both lakes are open on Sparks of their own,
   which take turns; the first hour warms them up, the median of the others counts.
-- The full build on one core, by that on two: at least 1.5.
+- The full build on one core, by that on two: at least 1.5. A process that has one core has one for everything: Spark
+  with one task at a time, but free to compile and to tidy memory on a second core, takes 1.5 of them.
 
 Journals are simulated once, and kept (about 80 MB, some minutes). Starting Spark is told apart: it takes the same for
 any size. Results go to docs/benchmarks/lake.json and into docs/lake.md.

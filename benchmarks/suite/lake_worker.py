@@ -2,7 +2,8 @@
 
     python -m benchmarks.suite.lake_worker MASTER LAKE JOURNAL…
 
-`parse` reads all segments with the declared schema into nothing, `build` builds. Each answers with a line of JSON.
+`parse` reads all segments with the declared schema into nothing, `build` builds. Each answers with a line of JSON. It
+has no more processors than the master says, also for what Spark does beside its tasks: planning, compiling, memory.
 """
 
 import json
@@ -49,6 +50,7 @@ class Stages:
 
 def main(master: str, lake: str, *journals: str) -> int:
     began = time.monotonic()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: _cores(master)])
     spark = open_session(SessionOptions(lake=lake, master=master))
     stages = Stages(spark)
     pipeline = Pipeline(spark, lake, STEPS, stages)
@@ -68,6 +70,10 @@ def main(master: str, lake: str, *journals: str) -> int:
         _say(seconds=seconds, cpu=cpu, **told)
     spark.stop()
     return 0
+
+
+def _cores(master: str) -> int:
+    return int(master.removeprefix("local[").removesuffix("]"))
 
 
 def _say(**values: object) -> None:

@@ -12,6 +12,8 @@ from routebook.lake.ingest import Counts
 from routebook.lake.lock import LakeLock
 from routebook.lake.meta import BUILDS
 from routebook.lake.pipeline import Pipeline
+from routebook.lake.session import CATALOG
+from routebook.lake.silver.broker_spans import STEP as BROKER_SPANS
 from routebook.lake.silver.observed import STEP as OBSERVED
 from routebook.lake.step import Inputs, Step
 from routebook.lake.store import Store
@@ -193,3 +195,43 @@ def test_vacuum_keeps_what_is_published(small_lake: SmallLake, tmp_path: Path) -
     write_rolled(tmp_path, 61, 70, numbered("n", range(61, 71)))
     assert small_lake.pipeline(STEPS).build([str(tmp_path)]).counts.events == 10
     assert OBSERVED.table.path in last.tables
+
+
+def test_kinds_that_are_not_known_yet_tell_the_time_too(small_lake: SmallLake, tmp_path: Path) -> None:
+    write_rolled(tmp_path, 1, 3, [started("n", 1), line("n", 2), line("n", 3, "comet_seen", tail="long")])
+    small_lake.pipeline().build([str(tmp_path)])
+    last = max(at for (at,) in small_lake.rows("bronze.events", "at"))
+    assert small_lake.rows("silver.observed", "last_seq", "last_t") == [(3, last)]
+
+
+def test_what_ended_on_earlier_days_is_not_written_again(small_lake: SmallLake, tmp_path: Path) -> None:
+    broker = {"cluster": "C", "broker": "a", "broker_id": 0, "addr": "a:1"}
+
+    def goes(seq: int) -> list[str]:
+        up = {"timeout_ms": 1000, "acting_master": False}
+        return [
+            line("n", seq, "broker_down", reason="closed", **broker),
+            line("n", seq + 1, "broker_up", **broker, **up),
+        ]
+
+    def files() -> dict[datetime.date | None, set[str]]:
+        found = small_lake.spark.sql(f"SELECT partition.to_at_day, file_path FROM {CATALOG}.silver.broker_spans.files")
+        parts: dict[datetime.date | None, set[str]] = {}
+        for day, path in found.collect():
+            parts.setdefault(day, set()).add(path)
+        return parts
+
+    numbers = range(1, 2 * DAY + 1)
+    lines = {seq: line("n", seq) for seq in numbers} | {1: started("n", 1)}
+    for seq in (100, DAY + 100, 2 * DAY - 100):
+        lines |= dict(enumerate(goes(seq), seq))
+    write_rolled(tmp_path, 1, 2 * DAY, list(lines.values()))
+    small_lake.pipeline((OBSERVED, BROKER_SPANS)).build([str(tmp_path)])
+    before = files()
+    assert len(before) == 3, "two days, and what is open"
+    write_rolled(tmp_path, 2 * DAY + 1, 2 * DAY + 2, goes(2 * DAY + 1))
+    small_lake.pipeline((OBSERVED, BROKER_SPANS)).build([str(tmp_path)])
+    after = files()
+    kept = [day for day, paths in before.items() if paths == after.get(day)]
+    assert kept == sorted(day for day in before if day is not None)
+    assert len(after) == 4
