@@ -304,22 +304,20 @@ class Connection(asyncio.Protocol):
         """Whether this was one look-up that came before, which is answered then."""
         shared = self._shared
         repeats = shared.repeats
-        if self._paused or self._peer.buffered or shared.gate.current is not None or repeats is None:
+        if self._paused or self._peer.arrived or repeats is None or shared.gate.current is not None:
             return False
         began_ns = perf_counter_ns()
         pieces = repeats.answer_one(shared.nameserver, self._caller, data)
         if pieces is None:
             return False
-        counts = shared.counts
-        counts.requests[_LOOK_UP] += 1
-        counts.responses[0] += 1
+        shared.counts.look_ups += 1
         if len(pieces[3]) < _LONG_BYTES:
             shared.outbox.put(self._transport, b"".join(pieces))
         else:
             shared.outbox.flush()
             self._transport.writelines((b"".join(pieces[:3]), pieces[3]))  # what is long is not copied
         self.asked = True
-        shared.latencies.add(_LOOK_UP, 1, perf_counter_ns() - began_ns)
+        shared.latencies.look_up(perf_counter_ns() - began_ns)
         return True
 
     def _serve(self) -> None:

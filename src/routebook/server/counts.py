@@ -13,16 +13,18 @@ OTHER: Final = -1
 class Counts:
     """Counters that the connections bump and housekeeping empties. Java: RemotingCodeDistributionHandler."""
 
-    __slots__ = ("_all_requests", "_all_responses", "requests", "responses")
+    __slots__ = ("_all_requests", "_all_responses", "look_ups", "requests", "responses")
 
     def __init__(self) -> None:
         self.requests: defaultdict[int, int] = defaultdict(int)
         self.responses: defaultdict[int, int] = defaultdict(int)
+        self.look_ups = 0  # that were known and answered at once: not in the two above yet
         self._all_requests: dict[int, int] = {}
         self._all_responses: dict[int, int] = {}
 
     def take(self) -> tuple[str | None, str | None]:
         """Both distributions in Java's form, `{105:3, 322:1}`, or None where there was nothing; and begin anew."""
+        self._count_look_ups()
         taken = _distribution(self.requests), _distribution(self.responses)
         self._all_requests, self._all_responses = self.totals()
         self.requests.clear()
@@ -31,10 +33,17 @@ class Counts:
 
     def totals(self) -> tuple[dict[int, int], dict[int, int]]:
         """Both since the start; codes that mean nothing here, which a peer can make up at will, as OTHER."""
+        self._count_look_ups()
         return (
             _sum(self._all_requests, self.requests, known=_REQUESTS),
             _sum(self._all_responses, self.responses, known=_RESPONSES),
         )
+
+    def _count_look_ups(self) -> None:
+        if self.look_ups:
+            self.requests[int(RequestCode.GET_ROUTEINFO_BY_TOPIC)] += self.look_ups
+            self.responses[int(ResponseCode.SUCCESS)] += self.look_ups
+            self.look_ups = 0
 
 
 def _sum(before: dict[int, int], since: dict[int, int], *, known: frozenset[int]) -> dict[int, int]:

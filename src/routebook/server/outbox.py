@@ -7,7 +7,7 @@ virtual machine more. So what a turn of the loop has answered goes out together,
 import asyncio
 from typing import Final
 
-_MOST: Final = 16  # answers that wait for each other; more of them gained nothing in throughput, and cost latency
+_MOST: Final = 64  # answers that wait for each other: 16 sent 5 % fewer in all, 256 2 % fewer and each later
 
 
 class Outbox:

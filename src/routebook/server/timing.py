@@ -42,17 +42,24 @@ class Latencies:
     A read that brought several requests is answered by one write, so they share one time, which `several` has.
     """
 
-    __slots__ = ("_cells", "by_code", "others", "several")
+    __slots__ = ("_cells", "_look_up", "by_code", "others", "several")
 
     def __init__(self) -> None:
         self.by_code = {int(code): Histogram() for code in RequestCode}
         self.others = Histogram()  # codes that nobody handles
         self.several = Histogram()
         self._cells = {code: histogram.cells for code, histogram in self.by_code.items()}
+        self._look_up = self._cells[RequestCode.GET_ROUTEINFO_BY_TOPIC]
 
     def add(self, code: int, requests: int, elapsed_ns: int) -> None:
         # once per read: Histogram.add by hand
         cells = self.several.cells if requests != 1 else self._cells.get(code) or self.others.cells
+        cells[(elapsed_ns // 1000).bit_length()] += 1
+        cells[BUCKETS] += elapsed_ns
+
+    def look_up(self, elapsed_ns: int) -> None:
+        """One of them: what nearly every read brings."""
+        cells = self._look_up
         cells[(elapsed_ns // 1000).bit_length()] += 1
         cells[BUCKETS] += elapsed_ns
 

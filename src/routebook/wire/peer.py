@@ -15,7 +15,7 @@ _LONG_BYTES: Final = 64 * 1024
 class Peer:
     """Feed it bytes in any chunks, take commands until there is none."""
 
-    __slots__ = ("_at", "_buffer", "_hold", "_longest", "_opaques", "frames_in_parts", "held")
+    __slots__ = ("_at", "_hold", "_longest", "_opaques", "arrived", "frames_in_parts", "held")
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class Peer:
         hold: Callable[[int], None] | None = None,
     ) -> None:
         """`hold` is told how many bytes more, or fewer, wait for the rest of their frame."""
-        self._buffer: bytes | bytearray = b""
+        self.arrived: bytes | bytearray = b""  # and not yet part of a command, but for what stands before `_at`
         self._at = 0
         self._opaques = opaques if opaques is not None else count()
         self._longest = max_frame_bytes - 4
@@ -35,24 +35,24 @@ class Peer:
 
     def feed(self, data: bytes) -> None:
         """Take what arrived."""
-        if self._at == len(self._buffer):
-            self._buffer = data
-        elif isinstance(self._buffer, bytearray):
-            del self._buffer[: self._at]
-            self._buffer += data
+        if self._at == len(self.arrived):
+            self.arrived = data
+        elif isinstance(self.arrived, bytearray):
+            del self.arrived[: self._at]
+            self.arrived += data
         else:
-            self._buffer = bytearray(memoryview(self._buffer)[self._at :])
-            self._buffer += data
+            self.arrived = bytearray(memoryview(self.arrived)[self._at :])
+            self.arrived += data
         self._at = 0
 
     @property
     def buffered(self) -> int:
         """Bytes that arrived and are not yet part of a command."""
-        return len(self._buffer) - self._at
+        return len(self.arrived) - self._at
 
     def next_command(self) -> Command | None:
         """The next whole command, None if more bytes are needed; ProtocolError if this can never become one."""
-        buffer, at = self._buffer, self._at
+        buffer, at = self.arrived, self._at
         have = len(buffer) - at
         if have < 4:
             if have:
@@ -78,12 +78,12 @@ class Peer:
     @property
     def rest(self) -> tuple[bytes | bytearray, int]:
         """What arrived, and from where on it is not yet part of a command."""
-        return self._buffer, self._at
+        return self.arrived, self._at
 
     def skip_to(self, at: int) -> None:
         """Somebody has read the whole commands up to there."""
-        if at == len(self._buffer):
-            self._buffer, self._at = b"", 0
+        if at == len(self.arrived):
+            self.arrived, self._at = b"", 0
         else:
             self._at = at
 
