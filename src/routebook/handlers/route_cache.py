@@ -1,8 +1,10 @@
 """Encoded routes: each is made once per change and kept in bounded memory.
 
-Two generations: hits in the young one cost one dict look-up; when it has grown to half the budget it becomes the old
-one, and what is still asked for moves back. Java has no bound here, and at 300 brokers × 10,000 topics none fits.
+Two generations: hits in the young one cost one dict look-up. When it has grown to half of the budget it joins the old
+one; what is still asked for moves back, and what is not makes room, first come, first gone. So whatever fits stays.
 """
+
+from collections import OrderedDict
 
 import msgspec
 
@@ -22,11 +24,11 @@ class RouteCache:
     __slots__ = ("_budget", "_old", "_old_size", "_size", "encoded", "young")
 
     def __init__(self, *, max_bytes: int) -> None:
-        self._budget = max_bytes // 2
+        self._budget = max_bytes
         self._size = 0
         self._old_size = 0
         self.young: dict[tuple[str, bool], Entry] = {}  # to be looked at: a call would cost as much as the look
-        self._old: dict[tuple[str, bool], Entry] = {}
+        self._old: OrderedDict[tuple[str, bool], Entry] = OrderedDict()
         self.encoded = 0  # how often a route had to be encoded
 
     def recheck(self, topic: str, *, standard: bool, stamp: int, base: int, revision: int) -> bytes | None:
@@ -55,11 +57,14 @@ class RouteCache:
 
     def _keep(self, key: tuple[str, bool], entry: Entry) -> None:
         cost = _cost(key, entry)
-        if cost > self._budget:
+        if cost > self._budget // 2:
             return
-        if self._size + cost > self._budget:
-            self._old, self._old_size = self.young, self._size
+        if self._size + cost > self._budget // 2:
+            self._old.update(self.young)
+            self._old_size += self._size
             self.young, self._size = {}, 0
+        while self._size + self._old_size + cost > self._budget:
+            self._old_size -= _cost(*self._old.popitem(last=False))
         self.young[key] = entry
         self._size += cost
 

@@ -39,6 +39,28 @@ def test_memory_is_bounded_and_what_is_asked_for_stays() -> None:
         assert cache.bytes_held <= 20_000
 
 
+def test_all_that_fits_stays_however_it_is_asked_for() -> None:
+    cache = RouteCache(max_bytes=20_000)
+    topics = [f"t-{n}" for n in range(18)]  # a thousand bytes each, and a few more
+    for _ in range(5):
+        for topic in topics:
+            if cache.recheck(topic, standard=True, stamp=1, base=0, revision=1) is None:
+                put(cache, topic, b"x" * 700)
+    assert cache.encoded == len(topics)
+
+
+def test_what_is_not_asked_for_goes_first() -> None:
+    cache = RouteCache(max_bytes=10_000)
+    for n in range(9):
+        put(cache, f"t-{n}", b"x" * 700)
+    for n in range(9, 12):
+        put(cache, f"t-{n}", b"x" * 700)
+        assert cache.recheck("t-8", standard=True, stamp=1, base=0, revision=1) is not None
+    left = [n for n in range(12) if cache.recheck(f"t-{n}", standard=True, stamp=1, base=0, revision=1) is not None]
+    assert left == list(range(3, 12))
+    assert cache.bytes_held <= 10_000
+
+
 def test_a_body_beyond_the_budget_is_not_kept() -> None:
     cache = RouteCache(max_bytes=1000)
     put(cache, "t", b"x" * 1000)
