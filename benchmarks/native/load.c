@@ -105,29 +105,32 @@ static void want(struct connection *connection, uint32_t events) {
     epoll_ctl(poller, EPOLL_CTL_MOD, connection->fd, &event);
 }
 
-static void open_connections(void) {
+static void open_connection(uint32_t n) {
+    struct connection *connection = &connections[n];
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)options.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int on = 1;
+    connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(connection->fd, (struct sockaddr *)&address, sizeof address)) fail("connect");
+    setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    connection->next = (uint32_t)((uint64_t)n * frame_count / (uint64_t)options.connections);
+    connection->slots = grown(NULL, (size_t)slot_count * sizeof *connection->slots);
+    connection->due_ns = grown(NULL, (size_t)slot_count * sizeof *connection->due_ns);
+    for (int slot = 0; slot < slot_count; slot++) {
+        connection->slots[slot] = (uint32_t)(slot_count - 1 - slot);
+        connection->due_ns[slot] = 0;
+    }
+    connection->free_slots = (uint32_t)slot_count;
+    connection->writable = 1;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+    epoll_ctl(poller, EPOLL_CTL_ADD, connection->fd, &event);
+}
+
+/* Brokers connect when it is first their turn: who connects and says nothing is sent away. */
+static void open_connections(void) {
     connections = calloc((size_t)options.connections, sizeof *connections);
     if (connections == NULL) fail("memory");
-    for (int n = 0; n < options.connections; n++) {
-        struct connection *connection = &connections[n];
-        connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (connect(connection->fd, (struct sockaddr *)&address, sizeof address)) fail("connect");
-        setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        connection->next = (uint32_t)((uint64_t)n * frame_count / (uint64_t)options.connections);
-        connection->slots = grown(NULL, (size_t)slot_count * sizeof *connection->slots);
-        connection->due_ns = grown(NULL, (size_t)slot_count * sizeof *connection->due_ns);
-        for (int slot = 0; slot < slot_count; slot++) {
-            connection->slots[slot] = (uint32_t)(slot_count - 1 - slot);
-            connection->due_ns[slot] = 0;
-        }
-        connection->free_slots = (uint32_t)slot_count;
-        connection->writable = 1;
-        struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
-        epoll_ctl(poller, EPOLL_CTL_ADD, connection->fd, &event);
-    }
+    for (uint32_t n = 0; n < (uint32_t)options.connections && !options.brokers; n++) open_connection(n);
 }
 
 static void put(struct connection *connection, const unsigned char *data, size_t size) {
@@ -256,7 +259,7 @@ static void wait_for_the_rest(uint64_t patience_ns) {
     uint64_t end_ns = now_ns() + patience_ns;
     for (uint64_t now = now_ns(); answered < sent && now < end_ns; now = now_ns()) receive_until(now + 10000000u, now);
     for (int n = 0; n < options.connections; n++)
-        for (int slot = 0; slot < slot_count; slot++)
+        for (int slot = 0; slot < slot_count && connections[n].slots != NULL; slot++)
             if (connections[n].due_ns[slot] != 0) histogram_add(&latencies, now_ns() - connections[n].due_ns[slot]);
 }
 
@@ -284,7 +287,9 @@ static void as_brokers(uint32_t start, uint32_t count, double rate) {
     for (uint32_t n = 0; n < count; n++) {
         uint64_t due = rate > 0 ? from_ns + (uint64_t)(n * 1e9 / rate) : now_ns();
         for (uint64_t now = now_ns(); now < due; now = now_ns()) receive_until(due, now);
-        struct connection *connection = &connections[(start + n) % (uint32_t)options.connections];
+        uint32_t number = (start + n) % (uint32_t)options.connections;
+        struct connection *connection = &connections[number];
+        if (connection->slots == NULL) open_connection(number);
         connection->next = (start + n) % frame_count;
         ask(connection, due);
         if (connection->writable) flush_out(connection);

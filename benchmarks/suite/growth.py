@@ -21,6 +21,8 @@ FULL: Final = (
     (300, 50_000, CONNECTIONS),
     (1_000, 50_000, CONNECTIONS),
 )
+_AT_A_TIME: Final = 50
+_PERIOD_S: Final = 30.0  # of a broker's registrations
 QUICK: Final = ((10, 100, CONNECTIONS), (30, 1_000, CONNECTIONS), (30, 1_000, 256))
 
 
@@ -40,7 +42,7 @@ def _point(server: Server, brokers: int, topics: int, connections: int, *, secon
         fleet = registrations(Path(folder) / "fleet", bodies, frames)
         asked = look_ups(Path(folder) / "asked", names[:: max(1, topics // 1000)])
         with Brokers(server.port, fleet, connections=brokers) as registering:
-            first = registering.send(0, brokers)
+            first_ms = _come(registering, brokers)
             same = registering.send(0, min(brokers, 100))
             changed = registering.send(brokers, min(brokers, 30))
             miss = run_load(server.port, asked, connections=1, seconds=min(seconds, 1.0))
@@ -49,7 +51,7 @@ def _point(server: Server, brokers: int, topics: int, connections: int, *, secon
             used = server.cpu_s() - used
             time.sleep(1.0)
             figures = {
-                "first_ms": first.mean_us / 1000,
+                "first_ms": first_ms,
                 "same_ms": same.mean_us / 1000,
                 "changed_ms": changed.mean_us / 1000,
                 "changed_max_ms": changed.max_us / 1000,
@@ -64,6 +66,18 @@ def _point(server: Server, brokers: int, topics: int, connections: int, *, secon
                 "disk_mib": _disk_mib(server.home),
             }
     return Point(brokers, topics, connections, figures)
+
+
+def _come(registering: Brokers, brokers: int) -> float:
+    """All register for the first time, in turn: ms for each. Those that came early say meanwhile that they live."""
+    spent_us, heard_s = 0.0, time.monotonic()
+    for start in range(0, brokers, _AT_A_TIME):
+        count = min(_AT_A_TIME, brokers - start)
+        spent_us += registering.send(start, count).mean_us * count
+        if time.monotonic() - heard_s > _PERIOD_S:
+            registering.send(0, start + count)
+            heard_s = time.monotonic()
+    return spent_us / brokers / 1000
 
 
 def _disk_mib(folder: Path) -> float:
