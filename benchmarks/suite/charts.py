@@ -47,7 +47,7 @@ def curve_chart(title: str, x_name: str, unit: str, curves: Mapping[str, Sequenc
         return _svg([], 40)
     left, right = _decades([x for x, _ in points])
     low, high = _decades([y for _, y in points])
-    lines = [f'<text x="10" y="22" {_TEXT} font-weight="bold">{escape(title)}</text>']
+    lines = [f'<text x="10" y="22" {_TEXT} font-weight="bold">{escape(title)} [{escape(unit)}]</text>']
 
     def place(x: float, y: float) -> tuple[float, float]:
         across = (math.log10(x) - left) / (right - left)
@@ -63,7 +63,6 @@ def curve_chart(title: str, x_name: str, unit: str, curves: Mapping[str, Sequenc
         lines.append(f'<line x1="70" y1="{y:.1f}" x2="570" y2="{y:.1f}" stroke="#8884"/>')
         lines.append(f'<text x="64" y="{y + 4:.1f}" {_TEXT} text-anchor="end">{_figure(10.0**decade)}</text>')
     lines.append(f'<text x="320" y="288" {_TEXT} text-anchor="middle">{escape(x_name)}</text>')
-    lines.append(f'<text x="10" y="44" {_TEXT}>{escape(unit)}</text>')
     for number, (name, curve) in enumerate(curves.items()):
         colour = _OTHERS[number % len(_OTHERS)]
         places = [place(x, y) for x, y in sorted(curve) if x > 0 and y > 0]
