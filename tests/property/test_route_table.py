@@ -279,6 +279,8 @@ class RouteTableMachine(RuleBasedStateMachine):
                 seen.append(shown_route(route))
             revision = self.table.route_revision(topic)
             assert (revision == -1) == (topic not in self.model.topics)
+            for since in (revision - 1, revision, self.table.revision):
+                assert self.table.route_changed(topic, since=since) == (revision == -1 or revision > since)
             old_revision, old = self.routes.get(topic, (-1, [None, None]))
             assert old == seen or revision > old_revision or revision == -1
             self.routes[topic] = (revision, seen) if revision != -1 else (old_revision, [None, None])

@@ -65,11 +65,15 @@ def _wants_standard(command: Command, ext: dict[str, str | None]) -> bool:
 
 def _cached_body(ns: NameServer, topic: str, stamp: int, *, standard: bool) -> bytes | None:
     base = ns.kv.revision + ns.settings_revision
-    revision = ns.routes.route_revision(topic)
-    body = ns.cache.recheck(topic, standard=standard, stamp=stamp, base=base, revision=revision)
-    if body is None and (route := _route(ns, topic, ordered=ns.settings.order_message_enable)) is not None:
-        body = encode_route(route, standard=standard)
-        ns.cache.put(topic, body, standard=standard, stamp=stamp, base=base, revision=revision)
+    entry = ns.cache.get(topic, standard=standard)
+    if entry is not None and entry.base == base and not ns.routes.route_changed(topic, since=entry.stamp - base):
+        entry.stamp = stamp
+        return entry.body
+    route = _route(ns, topic, ordered=ns.settings.order_message_enable)
+    if route is None:
+        return None
+    body = encode_route(route, standard=standard)
+    ns.cache.put(topic, body, standard=standard, stamp=stamp, base=base)
     return body
 
 

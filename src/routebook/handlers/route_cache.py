@@ -14,8 +14,7 @@ class Entry(msgspec.Struct, gc=False):
 
     body: bytes
     stamp: int  # the state of all tables when this was last known to be fresh
-    revision: int  # the route's own, when it was encoded
-    base: int  # that of the KV and the settings, which shape every route
+    base: int  # the part of it that is the KV's and the settings', which shape every route
 
 
 class RouteCache:
@@ -31,29 +30,23 @@ class RouteCache:
         self._old: OrderedDict[tuple[str, bool], Entry] = OrderedDict()
         self.encoded = 0  # how often a route had to be encoded
 
-    def recheck(self, topic: str, *, standard: bool, stamp: int, base: int, revision: int) -> bytes | None:
-        """The body, if what changed since was not this route."""
+    def get(self, topic: str, *, standard: bool) -> Entry | None:
+        """What is kept, fresh or not; it is among the young from now on."""
         key = (topic, standard)
         entry = self.young.get(key)
-        if entry is None:
-            entry = self._old.pop(key, None)
-            if entry is None:
-                return None
+        if entry is None and (entry := self._old.pop(key, None)) is not None:
             self._old_size -= _cost(key, entry)
             self._keep(key, entry)
-        if entry.base != base or entry.revision != revision:
-            return None
-        entry.stamp = stamp
-        return entry.body
+        return entry
 
-    def put(self, topic: str, body: bytes, *, standard: bool, stamp: int, base: int, revision: int) -> None:
+    def put(self, topic: str, body: bytes, *, standard: bool, stamp: int, base: int) -> None:
         """Keep a body that was just encoded."""
         self.encoded += 1
         key = (topic, standard)
         stale = self.young.pop(key, None)
         if stale is not None:
             self._size -= _cost(key, stale)
-        self._keep(key, Entry(body, stamp, revision, base))
+        self._keep(key, Entry(body, stamp, base))
 
     def _keep(self, key: tuple[str, bool], entry: Entry) -> None:
         cost = _cost(key, entry)

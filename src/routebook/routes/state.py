@@ -201,6 +201,7 @@ class Tables:
         "mapping_table",
         "registered_over",
         "revision",
+        "shown",
         "topic_table",
     )
 
@@ -213,6 +214,7 @@ class Tables:
         # every broker that a living connection has ever registered, its own or taken over by a newer connection since
         self.registered_over: dict[int, dict[tuple[BrokerKey, str], None]] = {}
         self.revision = 0
+        self.shown = 0  # the revision of the last change of any group that routes show
 
     def settle(self, events: Iterable[RouteEvent], effects: Iterable[RouteEffect] = ()) -> Change:
         """End a change: one more revision, if anything happened."""
@@ -225,7 +227,7 @@ class Tables:
         """Something about the group changed; `shown` if routes show it."""
         group.touched = self.revision + 1
         if shown:
-            group.revision = self.revision + 1
+            group.revision = self.shown = self.revision + 1
 
     def seat(self, key: BrokerKey, *, broker: str, broker_id: int, connection: int | None) -> Lease:
         """Make the address a member of the group under this id; whoever had the id must have been unseated before."""

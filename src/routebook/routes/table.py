@@ -35,6 +35,7 @@ class RouteTable(Tables):
     # what is asked
     route = views.route
     route_revision = views.route_revision
+    route_changed = views.route_changed
     queues = views.queues
     group = views.group
     cluster_info = views.cluster_info

@@ -50,6 +50,14 @@ def route_revision(tables: Tables, topic: str) -> int:
     return max([entry.revision, *[groups[name].revision for name in entry.queues]])
 
 
+def route_changed(tables: Tables, topic: str, *, since: int) -> bool:
+    """Whether the topic's route shows a change after this revision. It looks at the groups only if one has changed."""
+    entry = tables.topic_table.get(topic)
+    if entry is None or entry.revision > since:
+        return True
+    return tables.shown > since and route_revision(tables, topic) > since
+
+
 def queues(tables: Tables, topic: str) -> Mapping[str, QueueData] | None:
     """The topic's queues by broker, to be read only; None if nobody has it."""
     entry = tables.topic_table.get(topic)

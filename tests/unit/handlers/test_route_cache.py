@@ -4,8 +4,12 @@ from routebook.handlers.route_cache import RouteCache
 from tests.support.requests import Asker
 
 
-def put(cache: RouteCache, topic: str, body: bytes, *, stamp: int = 1, base: int = 0, revision: int = 1) -> None:
-    cache.put(topic, body, standard=True, stamp=stamp, base=base, revision=revision)
+def put(cache: RouteCache, topic: str, body: bytes, *, stamp: int = 1, base: int = 0) -> None:
+    cache.put(topic, body, standard=True, stamp=stamp, base=base)
+
+
+def has(cache: RouteCache, topic: str) -> bool:
+    return cache.get(topic, standard=True) is not None
 
 
 def kept(cache: RouteCache, topic: str, *, standard: bool = True) -> tuple[bytes, int] | None:
@@ -21,13 +25,17 @@ def test_what_was_put_is_at_hand() -> None:
     assert kept(cache, "t", standard=False) is None
 
 
-def test_recheck_takes_a_route_that_did_not_change() -> None:
+def test_what_has_grown_old_is_young_again_when_it_is_asked_for() -> None:
     cache = RouteCache(max_bytes=10_000)
-    put(cache, "t", b"body", stamp=5, revision=3)
-    assert cache.recheck("t", standard=True, stamp=9, base=0, revision=3) == b"body"
-    assert kept(cache, "t") == (b"body", 9)
-    assert cache.recheck("t", standard=True, stamp=10, base=0, revision=4) is None
-    assert cache.recheck("t", standard=True, stamp=10, base=1, revision=3) is None
+    put(cache, "t", b"x" * 700, stamp=5, base=2)
+    for n in range(4):
+        put(cache, f"t-{n}", b"x" * 700)
+    assert kept(cache, "t") is None
+    entry = cache.get("t", standard=True)
+    assert entry is not None
+    assert (entry.body, entry.stamp, entry.base) == (b"x" * 700, 5, 2)
+    assert kept(cache, "t") == (b"x" * 700, 5)
+    assert cache.get("t", standard=False) is None
 
 
 def test_memory_is_bounded_and_what_is_asked_for_stays() -> None:
@@ -35,7 +43,7 @@ def test_memory_is_bounded_and_what_is_asked_for_stays() -> None:
     put(cache, "hot", b"x" * 700)
     for n in range(100):
         put(cache, f"cold-{n}", b"x" * 700)
-        assert cache.recheck("hot", standard=True, stamp=1, base=0, revision=1) is not None
+        assert has(cache, "hot")
         assert cache.bytes_held <= 20_000
 
 
@@ -44,7 +52,7 @@ def test_all_that_fits_stays_however_it_is_asked_for() -> None:
     topics = [f"t-{n}" for n in range(18)]  # a thousand bytes each, and a few more
     for _ in range(5):
         for topic in topics:
-            if cache.recheck(topic, standard=True, stamp=1, base=0, revision=1) is None:
+            if not has(cache, topic):
                 put(cache, topic, b"x" * 700)
     assert cache.encoded == len(topics)
 
@@ -55,8 +63,8 @@ def test_what_is_not_asked_for_goes_first() -> None:
         put(cache, f"t-{n}", b"x" * 700)
     for n in range(9, 12):
         put(cache, f"t-{n}", b"x" * 700)
-        assert cache.recheck("t-8", standard=True, stamp=1, base=0, revision=1) is not None
-    left = [n for n in range(12) if cache.recheck(f"t-{n}", standard=True, stamp=1, base=0, revision=1) is not None]
+        assert has(cache, "t-8")
+    left = [n for n in range(12) if has(cache, f"t-{n}")]
     assert left == list(range(3, 12))
     assert cache.bytes_held <= 10_000
 
