@@ -58,7 +58,7 @@ export interface Placement extends Common {
 export interface Demand extends Common {
   hours: { hour: string; lookups: number; misses: number; bytes: number }[];
   topics: { topic: string; lookups: number; misses: number; bytes: number; clients: number }[];
-  languages: { language: string; version: number; clients: number; lookups: number }[];
+  languages: { language: string; version: string; clients: number; lookups: number }[];
 }
 
 export interface Audit extends Common {

@@ -98,3 +98,11 @@ MASTER_ID: Final = 0
 DEFAULT_HEARTBEAT_TIMEOUT_MS: Final = 120_000
 ORDER_TOPIC_NAMESPACE: Final = "ORDER_TOPIC_CONFIG"
 SYNC_BROKER_MEMBER_PREFIX: Final = "rmq_sys_SYNC_BROKER_MEMBER_"
+
+
+def version_text(version: int) -> str:
+    """`5.5.0`. Java: MQVersion's ordinals, two for each release since 4.0: its snapshot, then itself."""
+    release = version - 213 + (version + 1) % 2
+    if release < 0:
+        return f"before 4.0 ({version})"
+    return f"{4 + release // 200}.{release % 200 // 20}.{release % 20 // 2}{'' if version % 2 else '-SNAPSHOT'}"

@@ -115,6 +115,7 @@ def test_advice_placement_and_demand(lake: Lake) -> None:
     assert isinstance(wanted, Demand)
     assert [one.topic for one in wanted.topics] == ["topic-00", "topic-01"]
     assert len(wanted.hours) == 24 * DAYS - 15
+    assert {(one.language, one.version) for one in wanted.languages} == {("JAVA", "5.5.0"), ("GO", "4.5.2")}
 
 
 def test_one_nameserver_or_cluster_alone(lake: Lake) -> None:

@@ -270,7 +270,7 @@ def _demand(chance: random.Random) -> list[Row]:
                 "topic": f"topic-{number:02}",
                 "client": f"10.1.0.{number}",
                 "language": "JAVA" if number else "GO",
-                "version": 455,
+                "version": 513 if number else 317,
                 "lookups": int(400 * busy / (number + 1) * chance.uniform(0.8, 1.2)) + 10,
                 "misses": 12 if number == 3 else 0,
                 "bytes": int(90_000 * busy),

@@ -251,7 +251,7 @@ function DemandView({ report }: { report: Demand }): JSX.Element {
           {report.topics.map((one) => <tr key={one.topic}><td class="break"><a href={topicHref(one.topic)}>{one.topic}</a></td><td class="num">{count(one.lookups)}</td><td class="num">{one.misses > 0 ? <Badge tone="warn">{count(one.misses)}</Badge> : "0"}</td><td class="num">{count(one.clients)}</td></tr>)}
         </PlainTable></div>
         <div class="c5"><PlainTable title="Clients" head={["Speaks", ["Clients"], ["Look-ups"]]}>
-          {report.languages.map((one) => <tr key={one.language + String(one.version)}><td>{one.language.toLowerCase()} {one.version}</td><td class="num">{count(one.clients)}</td><td class="num">{count(one.lookups)}</td></tr>)}
+          {report.languages.map((one) => <tr key={`${one.language} ${one.version}`}><td>{one.language.toLowerCase()} {one.version}</td><td class="num">{count(one.clients)}</td><td class="num">{count(one.lookups)}</td></tr>)}
         </PlainTable></div>
       </div>
     </>

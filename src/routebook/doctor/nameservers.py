@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from routebook.codes import version_text
 from routebook.doctor.seen import Finding, Seen, counted, error, listed, note, warning
 
 _DAY_MS: Final = 86_400_000
@@ -71,14 +72,6 @@ def tls(seen: Seen) -> Iterable[Finding]:
                 f"the certificate of {server.who} " + ("expired" if days < 0 else f"expires in {counted(days, 'day')}"),
                 "Put a new one in its place; clients that verify will turn away.",
             )
-
-
-def version_text(version: int) -> str:
-    """`5.5.0`. Java: MQVersion's ordinals, three for two releases before 4.0 and two for each since."""
-    since_4 = version - 213
-    if since_4 < 0:
-        return f"before 4.0 ({version})"
-    return f"{4 + since_4 // 200}.{since_4 % 200 // 20}.{since_4 % 20 // 2}{'-SNAPSHOT' if since_4 % 2 else ''}"
 
 
 def _by_version(versions: Mapping[str, int | None]) -> dict[str, list[str]]:

@@ -2,9 +2,9 @@
 
 import pytest
 
+from routebook.codes import version_text
 from routebook.disagreements import View
 from routebook.doctor import BrokerSeen, Finding, NameServerSeen, Seen, Severity, findings
-from routebook.doctor.nameservers import version_text
 from routebook.model import ClusterInfo
 from tests.support.views import bare, group, on, queues, view
 
@@ -177,7 +177,17 @@ def test_versions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "text"), [(513, "5.5.0"), (401, "4.9.4"), (413, "5.0.0"), (213, "4.0.0"), (63, "before 4.0 (63)")]
+    ("version", "text"),
+    [
+        (513, "5.5.0"),
+        (512, "5.5.0-SNAPSHOT"),
+        (494, "5.4.1-SNAPSHOT"),
+        (401, "4.9.4"),
+        (413, "5.0.0"),
+        (213, "4.0.0"),
+        (212, "4.0.0-SNAPSHOT"),
+        (63, "before 4.0 (63)"),
+    ],
 )
 def test_version_texts(version: int, text: str) -> None:
     assert version_text(version) == text

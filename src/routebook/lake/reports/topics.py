@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from routebook.codes import version_text
 from routebook.lake.reports.own_topics import OwnTopics
 from routebook.lake.reports.scope import Report, Scope, moment
 
@@ -71,10 +72,10 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Language(msgspec.Struct, frozen=True, kw_only=True):
-    """Clients by what they are written in."""
+    """Clients by what they are written in, and by the RocketMQ that they say they are; empty: they say nothing."""
 
     language: str
-    version: int
+    version: str
     clients: int
     lookups: int
 
@@ -143,7 +144,9 @@ def demand(scope: Scope, limit: int | None) -> Demand:
         **scope.common("demand"),
         hours=[Hour(**row) for row in hours],
         topics=[Wanted(**row) for row in topics],
-        languages=[Language(**row) for row in languages],
+        languages=[
+            Language(**{**row, "version": version_text(row["version"]) if row["version"] else ""}) for row in languages
+        ],
     )
 
 

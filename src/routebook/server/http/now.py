@@ -8,7 +8,7 @@ from litestar import get
 from litestar.di import NamedDependency
 from litestar.params import QueryParameter, SkipValidation
 
-from routebook.doctor.nameservers import version_text
+from routebook.codes import version_text
 from routebook.events import LookupMinute
 from routebook.history.answers import Certainty
 from routebook.history.strip import StripPoint

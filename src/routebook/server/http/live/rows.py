@@ -5,8 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from routebook.codes import MASTER_ID
-from routebook.doctor.nameservers import version_text
+from routebook.codes import MASTER_ID, version_text
 from routebook.handlers import NameServer
 from routebook.routes.state import BrokerGroup, Lease
 from routebook.server.http.live.recent import Recent
