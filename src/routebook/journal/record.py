@@ -84,7 +84,7 @@ class RecordEncoder:
     __slots__ = ("_prefix",)
 
     def __init__(self, *, ns: str, boot: str) -> None:
-        head = _any_json({"v": FORMAT_VERSION, "ns": ns, "boot": boot})
+        head = msgspec.json.encode({"v": FORMAT_VERSION, "ns": ns, "boot": boot})
         self._prefix = head[:-1] + b',"seq":'
 
     def line(self, event: Event | UnknownEvent, *, seq: int, at_ms: int) -> bytes:
@@ -135,18 +135,12 @@ def decode_event(line: bytes, envelope: Envelope) -> Record:
 
 def _event_json(event: Event | UnknownEvent) -> bytes:
     if isinstance(event, UnknownEvent):
-        return _lenient_json({"kind": event.kind, **event.fields})
-    return _any_json(event)
-
-
-def _any_json(value: Event | dict[str, Any]) -> bytes:
-    try:
-        return _encode(value)
-    except UnicodeEncodeError:
-        return _lenient_json(msgspec.to_builtins(value, str_keys=True))
-
-
-def _lenient_json(plain: dict[str, Any]) -> bytes:
+        plain = {"kind": event.kind, **event.fields}
+    else:
+        try:
+            return _encode(event)
+        except UnicodeEncodeError:
+            plain = msgspec.to_builtins(event, str_keys=True)
     return json.dumps(plain, separators=(",", ":")).encode()
 
 
@@ -160,9 +154,11 @@ def _lenient_envelope(line: bytes, problem: Exception) -> Envelope:
     if not _has_surrogate(line):
         raise JournalError(f"not a journal line: {problem}") from None
     try:
-        return msgspec.convert(json.loads(line), Envelope)
+        envelope = msgspec.convert(json.loads(line), Envelope)
+        (envelope.ns + envelope.boot).encode()  # these are a NameServer's own words, not a peer's
     except (ValueError, RecursionError):
         raise JournalError(f"not a journal line: {problem}") from None
+    return envelope
 
 
 def _lenient_event(line: bytes, kind: str, problem: Exception) -> Event:

@@ -63,8 +63,6 @@ def test_half_a_surrogate_pair_survives() -> None:
     assert decode_record(encode_record(record)) == record
     unknown = Record(1, "n", "b", 1, 2, UnknownEvent("new", {"text": "\ud800"}))
     assert decode_record(encode_record(unknown)) == unknown
-    named = Record(1, "n\ud800", "\udfffb", 1, 2, KvChanged(namespace="N", key="k", after="v"))
-    assert decode_record(encode_record(named)) == named
 
 
 def test_a_kind_of_a_newer_release_is_kept_as_it_is() -> None:
@@ -98,6 +96,8 @@ def test_another_format_version_is_refused_by_name(line: bytes) -> None:
         LINE.replace(b'"seq":7', b'"seq":"7"'),
         LINE.replace(b'"ns":"n",', b""),
         LINE.replace(b"SIGTERM", b"\\ud800").replace(b'"seq":7', b'"seq":0'),
+        LINE.replace(b'"n"', b'"\\ud800"'),
+        LINE.replace(b'"b"', b'"\\ud800"'),
         LINE.replace(b"SIGTERM", b"\\ud8"),
     ],
 )
