@@ -1,6 +1,7 @@
 """What stands in deploy/ fits this server: metrics that exist, alerts that fire, a unit that systemd takes."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from tests.support.remoting import Client, register, route
 
 DEPLOY: Final = Path(__file__).parents[2] / "deploy"
 RULES: Final = DEPLOY / "prometheus" / "routebook.rules.yml"
+FETCHED: Final = DEPLOY.parent / ".cache" / "prometheus" / "usr" / "bin"
 OURS: Final = re.compile(r"\b(?:routebook|process)_[a-z0-9_]+")
 LABELS: Final = re.compile(r"(\w+)=~?\"([^\"]*)\"|by \(([^)]*)\)")
 
@@ -80,11 +82,9 @@ def test_an_alert_says_what_is_wrong_and_what_to_do() -> None:
 
 
 def run(*command: str) -> None:
-    tool = shutil.which(command[0])
+    tool = shutil.which(command[0], path=f"{os.environ['PATH']}{os.pathsep}{FETCHED}")
     if tool is None:
-        pytest.skip(
-            f"needs {command[0]}, not found on the PATH (promtool comes with Prometheus: apt install prometheus)"
-        )
+        pytest.skip(f"needs {command[0]}, neither on the PATH nor fetched by `make tools` (comes with Prometheus)")
     whole = [tool, *command[1:]]
     ran = subprocess.run(whole, check=False, capture_output=True, text=True, timeout=60, cwd=RULES.parent)
     assert ran.returncode == 0, ran.stdout + ran.stderr
