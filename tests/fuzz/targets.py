@@ -64,7 +64,9 @@ def register_bodies(data: bytes) -> None:
             if body.filter_servers is None or not _has_utf8(repr(body)):
                 continue
             again = encode_registration_body(body)
-            assert decode_register_body(again, version=513, compressed=False, now_ms=NOW_MS).topics == body.topics
+            last = {topic.topic_name: topic for topic in body.topics or ()}  # one name may stand under two keys
+            read = decode_register_body(again, version=513, compressed=False, now_ms=NOW_MS)
+            assert list(read.topics or ()) == list(last.values())
     for other in (lambda: decode_topic_route(data), lambda: decode_data_version(data, now_ms=NOW_MS)):
         with suppress(BadRequest):
             other()
