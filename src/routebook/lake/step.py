@@ -31,7 +31,7 @@ class Inputs(Protocol):
     def windows(self) -> DataFrame:
         """`ns string, from_seq bigint, from_t timestamp, first_day date`: where each window begins.
 
-        `from_t` is the time of the last event before it, `first_day` the day that daily tables are redone from.
+        `from_t` is no later than any event in it but rollups, `first_day` the day that daily tables are redone from.
         NameServers without news are absent.
         """
 

@@ -1,4 +1,8 @@
-"""Where a refresh begins: for each NameServer with new events, the first of them and what was known before it."""
+"""Where a refresh begins: for each NameServer with new events, with the moment in which the first of them follows.
+
+What happens in one moment is one change, so a moment is made whole or not at all: tables do not have what was so for no
+time, and could not tell a refresh that began in the midst of it what had been so there.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -27,9 +31,7 @@ class Window(NamedTuple):
 
     ns: str
     from_seq: int
-    from_us: (
-        int  # µs since the epoch: `t` of the last event before it that is no rollup; of its first, if there is none
-    )
+    from_us: int  # µs since the epoch: no event in it but rollups has an earlier `t`
     first_day: date  # UTC: what daily tables redo
 
     @property
@@ -65,16 +67,18 @@ def find_windows(new: DataFrame, *, observed: DataFrame, events: DataFrame) -> l
     starts = {row.ns: row.from_seq for row in firsts}
     known = _known(observed, starts)
     cut_us = _last_of_cut(events, starts, known)
+    last_us = {ns: max(filter(None, (before.last_us, cut_us.get(ns))), default=0) for ns, before in known.items()}
+    moments = _moments(events, starts, {ns: us for ns, us in last_us.items() if us})
     windows = []
     for row in firsts:
         before = known.get(row.ns, _Known(None, None, None))
-        lasts = [us for us in (before.last_us, cut_us.get(row.ns)) if us is not None]
-        from_us = max(lasts, default=row.at_us)
+        from_us = last_us.get(row.ns) or row.at_us
         # at the end of a journal nothing that was known moves, but the time up to the new event is now observed; in
         # the middle of one, all times from here on may
         since_us = before.seen_us if before.cut_from is None else from_us
         least_us = row.least_us if since_us is None else min(row.least_us, since_us)
-        windows.append(Window(row.ns, row.from_seq, from_us, (_moment(least_us) - LOOK_BACK).date()))
+        from_seq = moments.get(row.ns, row.from_seq)
+        windows.append(Window(row.ns, from_seq, from_us, (_moment(least_us) - LOOK_BACK).date()))
     return windows
 
 
@@ -129,6 +133,22 @@ def _last_of_cut(events: DataFrame, starts: dict[str, int], known: dict[str, _Kn
         events.where(any_of(cuts) & ~is_rollup()).groupBy("ns").agg(fn.unix_micros(fn.max("at")).alias("us")).collect()
     )
     return {row.ns: row.us for row in rows}
+
+
+def _moments(events: DataFrame, starts: dict[str, int], last_us: dict[str, int]) -> dict[str, int]:
+    """Of NameServers that have a past: the number with which its last moment began."""
+    if not last_us:
+        return {}
+    past = where_ns(starts, lambda seq: fn.col("seq") < seq)
+    last = where_ns(last_us, lambda us: fn.col("at") >= fn.timestamp_micros(us))
+    first_day = fn.lit(_moment(min(last_us.values())).date())
+    rows = (
+        events.where((fn.col("day") >= first_day) & last & past & ~is_rollup())
+        .groupBy("ns")
+        .agg(fn.min("seq").alias("seq"))
+        .collect()
+    )
+    return {row.ns: row.seq for row in rows}
 
 
 def _moment(us: int) -> datetime:

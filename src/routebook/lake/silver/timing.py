@@ -32,7 +32,7 @@ def is_rollup() -> Column:
 def corrections(events: DataFrame, *, floor: Column) -> DataFrame:
     """`ns, seq, t` of those events whose `at` is not their `t`; in a journal whose clock was left alone there are none.
 
-    `events` has all events of the windows but rollups; `floor` is the greatest `at` before the window of an `ns`.
+    `events` has all events of the windows but rollups; `floor` is the time at which the window of an `ns` begins.
     Only the few narrow rows of this go through a shuffle; `with_t` then costs wide rows no more than a look-up.
     """
     so_far = Window.partitionBy("ns").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
