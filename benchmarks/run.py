@@ -40,6 +40,10 @@ def main() -> int:
             return 1
         report.write_pages(kept, DOCS)
         return 0
+    if chosen.only == "growth" and kept is not None:  # no peer is in it: what is told of the rows stays
+        _grow(kept, quick=chosen.quick)
+        _tell(kept, chosen)
+        return 0
     found = results.Results(
         date=time.strftime("%Y-%m-%d", time.gmtime()),
         quick=chosen.quick,
@@ -49,10 +53,14 @@ def main() -> int:
         growth=kept.growth if kept is not None else [],
     )
     measure(found, chosen)
+    _tell(found, chosen)
+    return 0
+
+
+def _tell(found: results.Results, chosen: argparse.Namespace) -> None:
     if not chosen.no_pages:
         results.save(found, KEPT)
         report.write_pages(found, DOCS)
-    return 0
 
 
 def measure(found: results.Results, chosen: argparse.Namespace) -> None:
