@@ -1,4 +1,4 @@
-"""Where a refresh begins: for each NameServer with new events, with the moment in which the first of them follows.
+"""Where a refresh begins: for each NameServer with new events, at the moment of the last event before them.
 
 What happens in one moment is one change, so a moment is made whole or not at all: tables do not have what was so for no
 time, and could not tell a refresh that began in the midst of it what had been so there.
@@ -67,12 +67,13 @@ def find_windows(new: DataFrame, *, observed: DataFrame, events: DataFrame) -> l
     starts = {row.ns: row.from_seq for row in firsts}
     known = _known(observed, starts)
     cut_us = _last_of_cut(events, starts, known)
-    last_us = {ns: max(filter(None, (before.last_us, cut_us.get(ns))), default=0) for ns, before in known.items()}
-    moments = _moments(events, starts, {ns: us for ns, us in last_us.items() if us})
+    whole_us = {ns: before.last_us for ns, before in known.items() if before.last_us is not None}
+    last_us = {ns: max(one[ns] for one in (whole_us, cut_us) if ns in one) for ns in whole_us.keys() | cut_us.keys()}
+    moments = _moments(events, starts, last_us)
     windows = []
     for row in firsts:
         before = known.get(row.ns, _Known(None, None, None))
-        from_us = last_us.get(row.ns) or row.at_us
+        from_us = last_us.get(row.ns, row.at_us)
         # at the end of a journal nothing that was known moves, but the time up to the new event is now observed; in
         # the middle of one, all times from here on may
         since_us = before.seen_us if before.cut_from is None else from_us
