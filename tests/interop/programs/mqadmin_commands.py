@@ -3,8 +3,8 @@
 from typing import Final, NamedTuple
 
 # In order. {broker} and {controller} are addresses, {files} is a folder, {unique} and {offset_id} are ids of the first
-# message. A command that changes the broker runs twice, once for each NameServer; where that would make a difference,
-# {which} is another name for each.
+# message, {traced} is that of one with a trace, in the topic `traced`. A command that changes the broker runs twice,
+# once for each NameServer; where that would make a difference, {which} is another name for each.
 COMMANDS: Final = (
     "updateTopic -c C1 -t t1 -r 4 -w 4",
     "updateTopic -b {broker} -t t2 -r 2 -w 2",
@@ -30,7 +30,7 @@ COMMANDS: Final = (
     "queryMsgById -t t1 -i {offset_id}",
     "queryMsgByUniqueKey -t t1 -i {unique}",
     "queryMsgByKey -t t1 -k key",
-    "queryMsgTraceById -i {unique}",
+    "queryMsgTraceById -i {traced}",
     "printMsg -t t1 -d true",
     "printMsgByQueue -t t1 -a b-a -i 0 -p true -d true",
     "queryCq -t t1 -q 0 -i 0 -c 2",
