@@ -14,6 +14,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
 
+from routebook.lake.status import State, Status, write_status
 from tests.support.chromium import AXE, Watched, needed, open_page
 from tests.support.identities import ADMIN, write_identities
 from tests.support.process import Process, serving
@@ -267,6 +268,28 @@ def test_all_can_be_reached_by_keyboard(context: BrowserContext, url: str) -> No
 def test_where_there_is_no_lake_the_page_says_how_to_make_one(context: BrowserContext, url: str) -> None:
     page = open_at(open_page(context), url, "reports")
     expect(page.get_by_test_id("lake-command")).to_contain_text("routebook lake build")
+
+
+def test_a_first_lake_on_its_way_is_told_and_then_shown(browser: Browser, tmp_path: Path, shots: Path | None) -> None:
+    pytest.importorskip("pyiceberg", reason="needs the lake extra: pip install 'routebook[lake]'")
+    from tests.support.sample_lake import sample_lake
+
+    def at_work(says: str) -> None:
+        write_status(tmp_path / "lake", Status(state=State.BUILDING, at_ms=1, says=says))
+
+    context = browser.new_context(viewport=DESK)
+    try:
+        with serving(tmp_path, http="127.0.0.1:0") as ns:
+            at_work("ingest: 3 of 12 segments")
+            page = open_at(open_page(context), ns.wait_until_http(), "reports")
+            expect(page.get_by_test_id("lake-progress")).to_have_text("Ingest: 3 of 12 segments.")
+            keep(page, shots, "first-lake")
+            at_work("tables: 1 of 12 tables")
+            expect(page.get_by_test_id("lake-progress")).to_have_text("Tables: 1 of 12 tables.")
+            sample_lake(tmp_path / "lake")
+            expect(page.locator("table.calendar")).to_be_visible(timeout=30_000)
+    finally:
+        context.close()
 
 
 def test_where_authentication_is_off_the_page_says_how_to_switch_it_on(context: BrowserContext, url: str) -> None:

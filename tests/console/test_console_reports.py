@@ -5,11 +5,30 @@ from pathlib import Path
 import httpx
 import pytest
 
+from routebook.lake.status import State, Status, write_status
 from tests.support.process import serving
 
 pytest.importorskip("pyiceberg", reason="needs the lake extra: pip install 'routebook[lake]'")
 
 from tests.support.sample_lake import sample_lake
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        (State.STARTING, "lake-building"),
+        (State.BUILDING, "lake-building"),
+        (State.FAILED, "lake-failed"),
+        (State.STOPPED, "no-lake"),
+    ],
+)
+def test_why_there_is_no_lake(tmp_path: Path, state: State, code: str) -> None:
+    with serving(tmp_path, http="127.0.0.1:0") as ns:
+        write_status(tmp_path / "lake", Status(state=state, at_ms=1, says="tables: 3 of 12"))
+        answer = httpx.get(f"{ns.wait_until_http()}/v1/reports/availability", timeout=60)
+        assert (answer.status_code, answer.json()["code"]) == (404 if code == "no-lake" else 503, code)
+        assert (answer.headers.get("retry-after") is not None) == (code == "lake-building")
+        assert ("tables: 3 of 12" in answer.text) == (code != "no-lake")
 
 
 def test_every_report_of_a_lake(tmp_path: Path) -> None:

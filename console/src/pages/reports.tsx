@@ -1,6 +1,7 @@
 /** What the lake has found over weeks: availability, outages, flaps, divergence, timeouts, placement, demand, audit. */
 
 import type { ComponentChildren, JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import { get, type Refusal } from "../api.ts";
 import { useAsk } from "../ask.ts";
 import type { Audit, Availability, Common, Convergence, Demand, Divergence, Flaps, Heartbeats, Outages, Placement, Tradeoff } from "../lake.ts";
@@ -31,6 +32,7 @@ export function ReportsPage({ query }: { query: URLSearchParams }): JSX.Element 
   const key = chosen?.key ?? "availability";
   const found = useAsk(`${key} ${days}`, (signal) => get<Common>(`/v1/reports/${key}`, { days, zone }, signal));
   const noLake = found.problem?.code === "no-lake" || found.problem?.code === "lake-extra-missing" || found.problem?.code === "no-lake-reader";
+  const building = found.problem?.code === "lake-building";
   return (
     <>
       <div class="head"><h1>Reports</h1>{found.value === null ? null : <span class="sub">from the lake, built <Time ms={Date.parse(found.value.build.at)} how="ago" /></span>}
@@ -40,6 +42,7 @@ export function ReportsPage({ query }: { query: URLSearchParams }): JSX.Element 
         <li key={one.key}><a href={href(one.key, days)} {...(one.key === key ? { "aria-current": "page" as const } : {})}>{one.title}</a></li>
       ))}</ul></nav>
       {noLake && found.problem !== null ? <NoLake problem={found.problem} />
+        : building && found.problem !== null ? <LakeOnItsWay problem={found.problem} again={found.again} />
         : found.problem !== null ? <Problem problem={found.problem} again={found.again} />
         : found.value === null ? <><p class="muted">Opening the lake…</p><Waiting lines={8} /></>
         : <><p class="muted">{chosen?.about}</p>{chosen?.show(found.value as never)}</>}
@@ -64,6 +67,22 @@ function NoLake({ problem }: { problem: Refusal }): JSX.Element {
         <p>{missing ? "Reports are read from the lake, and that needs a few more packages:" : "Reports come from the lake: tables that are made from this NameServer's journal, and from others'. One command makes it:"}</p>
         <code class="command" data-testid="lake-command">{command}</code>
         {problem.hint === null || problem.hint.includes(command) ? null : <p class="muted">{sentence(problem.hint)}</p>}
+      </div>
+    </Panel>
+  );
+}
+
+/** `routebook up` makes the first lake: what it is at, asked again until the report is there. */
+function LakeOnItsWay({ problem, again }: { problem: Refusal; again: () => void }): JSX.Element {
+  useEffect(() => {
+    const timer = setTimeout(again, 2 * SECOND);
+    return () => clearTimeout(timer);
+  }, [problem]);
+  return (
+    <Panel title="The first lake is being made">
+      <div class="stack">
+        <p>Reports come from the lake: tables that are made from this NameServer's journal. The first ones take a minute or two, and this page shows them as soon as they are there.</p>
+        {problem.hint === null ? null : <p class="muted" role="status" data-testid="lake-progress">{sentence(problem.hint)}</p>}
       </div>
     </Panel>
   );

@@ -5,6 +5,7 @@ and `status.json` in the lake's folder, which health shows.
 """
 
 import contextlib
+import os
 import subprocess
 import threading
 import time
@@ -128,6 +129,7 @@ class Follower:
                 state=state,
                 at_ms=time.time_ns() // 1_000_000,
                 says=says,
+                pid=os.getpid(),
                 restarts=self.restarts,
                 build_id=before.build_id if before is not None else None,
                 events=before.events if before is not None else None,

@@ -6,21 +6,29 @@ The two share nothing but this file: a lake that fails is told of here and touch
 import os
 from pathlib import Path
 
-from routebook.lake.status import State, read_status
+from msgspec.structs import replace
+
+from routebook.lake.status import State, Status, read_status
 from routebook.server.health import Condition, Fact, Part, Probe
+
+
+def following(lake: Path) -> Status | None:
+    """What the process that follows told last, as stopped if it is gone; None where nobody ever followed."""
+    status = read_status(lake)
+    if status is None or status.state in {State.STOPPED, State.FAILED} or _lives(status.pid):
+        return status
+    return replace(status, state=State.STOPPED, says="the process that followed is gone")
 
 
 def lake_probe(lake: Path) -> Probe:
     """The part `lake`; well where nobody follows, for nobody need."""
 
     def part() -> Part:
-        status = read_status(lake)
+        status = following(lake)
         if status is None:
             return Part(facts={"state": "none"})
-        gone = status.state not in {State.STOPPED, State.FAILED} and not _lives(status.pid)
-        state = State.STOPPED if gone else status.state
         facts: dict[str, Fact] = {
-            "state": state,
+            "state": status.state,
             "at_ms": status.at_ms,
             "build": status.build_id,
             "events": status.events,
@@ -28,10 +36,10 @@ def lake_probe(lake: Path) -> Probe:
             "behind_rows": status.behind_rows,
             "restarts": status.restarts,
         }
-        if state == State.FAILED:
+        if status.state is State.FAILED:
             says = f"the lake does not follow: {status.says}; routes and the journal are not touched by it"
             return Part(Condition.DEGRADED, says, facts)
-        return Part(says="the process that followed is gone" if gone else status.says, facts=facts)
+        return Part(says=status.says, facts=facts)
 
     return part
 

@@ -87,5 +87,7 @@ def _parameter(item: object) -> str:
 
 
 def _answer(status: int, problem: Problem, headers: dict[str, str] | None = None) -> Response[Problem]:
-    allowed = {name: value for name, value in (headers or {}).items() if name.lower() == "allow"}
-    return Response(problem, status_code=status, media_type=MediaType.JSON, headers=allowed)
+    kept = {name: value for name, value in (headers or {}).items() if name.lower() == "allow"}
+    if problem.retry_after_s is not None:
+        kept["Retry-After"] = str(problem.retry_after_s)
+    return Response(problem, status_code=status, media_type=MediaType.JSON, headers=kept)

@@ -1,11 +1,13 @@
 """`/v1/reports`: what the lake tells, for those who look back further than the journal."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Final
 
 from litestar import MediaType, Response, get
 from litestar.di import NamedDependency
 from litestar.params import QueryParameter, SkipValidation
 
+from routebook.lake.status import State
 from routebook.server.http.api import InPath
 from routebook.server.http.context import HttpContext
 from routebook.server.http.dependencies import Context
@@ -13,10 +15,12 @@ from routebook.server.http.errors import Refusal, answer, documented
 from routebook.server.http.lake_questions import Options, Question, ReportsAnswer
 from routebook.server.http.lake_reader import LakeReader
 from routebook.server.http.names import from_path
+from routebook.server.lake_status import following
 
 Reader = NamedDependency[SkipValidation[LakeReader]]
 
 _STATUSES = (404, 409, 500, 503)
+_SOON_S: Final = 5  # a first build takes a minute or two
 
 
 @get(
@@ -25,7 +29,7 @@ _STATUSES = (404, 409, 500, 503)
     responses={200: answer(ReportsAnswer, "The build they are of, and their names"), **documented(*_STATUSES)},
 )
 async def reports(context: Context, lake: Reader) -> Response[bytes]:
-    """404 with the code `no-lake` and the command that makes one where there is none."""
+    """Where there is none: 404 with the command that makes one, or 503 while `routebook up` makes it."""
     return _json(await _ask(context, lake, Question(lake=_lake(context))))
 
 
@@ -55,8 +59,21 @@ async def _ask(context: HttpContext, lake: LakeReader, question: Question) -> by
     except Refusal as refusal:
         if refusal.problem.code != "no-lake" or context.home is None:
             raise
-        command = f"routebook lake build --journal {context.home / 'journal'} --lake {context.home / 'lake'}"
-        raise Refusal(404, "there is no lake yet", f"make one: {command}", code="no-lake", command=command) from None
+        raise _no_lake(context.home) from None
+
+
+def _no_lake(home: Path) -> Refusal:
+    """Why there is none: nobody makes it, it is on its way, or it failed."""
+    lake = home / "lake"
+    status = following(lake)
+    if status is None or status.state is State.STOPPED:
+        command = f"routebook lake build --journal {home / 'journal'} --lake {lake}"
+        return Refusal(404, "there is no lake yet", f"make one: {command}", code="no-lake", command=command)
+    if status.state is State.FAILED:
+        why, then = f"the lake could not be made: {status.says}", "the log tells when it is tried again"
+        return Refusal(503, why, then, code="lake-failed")
+    says = status.says or "it begins"
+    return Refusal(503, "the first lake is being made", says, code="lake-building", retry_after_s=_SOON_S)
 
 
 def _lake(context: HttpContext) -> str:
