@@ -75,11 +75,12 @@ bench-quick: setup  ## the speed table beside Java, Rust and the limit, in some 
 
 bench: setup     ## all that is measured: speed beside others, memory, journal, history, warm start, lake; hours
 	$(BIN)/python -m benchmarks.run
-	$(BIN)/python benchmarks/many_topics.py
-	$(BIN)/python benchmarks/journal_cost.py
-	$(BIN)/python benchmarks/history.py
-	$(BIN)/python benchmarks/warm_start.py
-	$(BIN)/python benchmarks/lake.py
+	$(BIN)/python -m benchmarks.many_topics
+	$(BIN)/python -m benchmarks.journal_cost
+	$(BIN)/python -m benchmarks.journal_day
+	$(BIN)/python -m benchmarks.history
+	$(BIN)/python -m benchmarks.warm_start
+	$(BIN)/python -m benchmarks.lake
 
 format: setup    ## put the code in form
 	$(BIN)/ruff format .

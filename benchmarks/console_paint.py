@@ -1,6 +1,6 @@
 """How long people wait for the console, in Chromium on loopback, at 300 brokers × 10,000 topics.
 
-    python benchmarks/console_paint.py [--brokers 300] [--topics 10000] [--searched 50000] [--runs 7]
+    python -m benchmarks.console_paint [--brokers 300] [--topics 10000] [--searched 50000] [--runs 7]
 
 first paint      from asking for the page, nothing cached: to the first contentful paint, to the frame with the brokers
 live update      CPU time of the main thread (scripts, styles, layout, paint) for each message, while ten brokers
@@ -14,17 +14,12 @@ import argparse
 import asyncio
 import json
 import statistics
-import sys
-import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Final
 
 from playwright.async_api import Browser, CDPSession, ViewportSize, WebSocket, async_playwright
 
+from benchmarks.suite.fleet_for_consoles import Serving, beat, clients_of, come, registration, serving
 from routebook.client.client import NameServerClient
-from routebook.client.requests import Request
-from routebook.codes import RequestCode
 
 CHROMIUM: Final = "/usr/bin/chromium"
 FLAGS: Final = (
@@ -70,12 +65,12 @@ TYPED: Final = """
 
 
 async def main(brokers: int, topics: int, searched: int, runs: int) -> None:
-    async with serving() as places, async_playwright() as playwright:
-        url = f"http://{places['http']}"
+    async with serving() as server, async_playwright() as playwright:
+        url = f"http://{server.http}"
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        clients = [NameServerClient(places["nameserver"], timeout_s=300) for _ in range(brokers)]
+        clients = clients_of(server, brokers)
         await come(clients, registration(topics))
-        beating = asyncio.create_task(beat(clients))
+        beating = asyncio.create_task(beat(clients, first=LEAVING))
         print(f"{brokers} brokers × {topics} topics; medians of {runs} (and the worst), in ms", flush=True)
         await first_paint(browser, url, "/")  # the server has read its files, Chromium has started
         for path in SHOWN:
@@ -84,7 +79,7 @@ async def main(brokers: int, topics: int, searched: int, runs: int) -> None:
             tell(f"{path}: brokers are on the screen", [shown for _, shown, _ in paints])
             tell(f"{path}: CPU time of the main thread until then", [busy for _, _, busy in paints])
         for path in SHOWN:
-            mean, longest = await updates(browser, url + path, places["nameserver"], clients, topics, runs=runs)
+            mean, longest = await updates(browser, server, path, clients, topics, runs=runs)
             tell(f"{path}: CPU time of the main thread for a live message", mean)
             print(f"{path}: tasks over 50 ms: {[round(one) for one in longest] or 'none'}", flush=True)
         await come(clients[:1], registration(searched, version=2))
@@ -118,7 +113,7 @@ async def first_paint(browser: Browser, url: str, path: str) -> tuple[float, flo
 
 
 async def updates(
-    browser: Browser, url: str, nameserver: str, clients: list[NameServerClient], topics: int, *, runs: int
+    browser: Browser, server: Serving, path: str, clients: list[NameServerClient], topics: int, *, runs: int
 ) -> tuple[list[float], list[float]]:
     """Mean time of the main thread for a message, in each run; and every task that took longer than 50 ms."""
     context = await browser.new_context(viewport=DESK)
@@ -131,7 +126,7 @@ async def updates(
     page.on("websocket", on_socket)
     session = await context.new_cdp_session(page)
     await session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    await page.goto(url)
+    await page.goto(f"http://{server.http}{path}")
     await page.wait_for_selector("[data-live=live]")
     await page.wait_for_timeout(3000)
     await page.evaluate(LONG_TASKS)
@@ -141,7 +136,7 @@ async def updates(
         before_ms = await busy_ms(session)
         await asyncio.gather(*(client.aclose() for client in clients[:LEAVING]))
         await page.wait_for_timeout(1500)
-        clients[:LEAVING] = [NameServerClient(nameserver, timeout_s=300) for _ in range(LEAVING)]
+        clients[:LEAVING] = clients_of(server, LEAVING)
         await come(clients[:LEAVING], registration(topics))
         await page.wait_for_timeout(1500)
         mean.append((await busy_ms(session) - before_ms) / len(messages))
@@ -165,56 +160,6 @@ async def search(browser: Browser, url: str, topics: int, *, runs: int) -> list[
     ]  # as somebody types
     await page.close()
     return found
-
-
-async def come(clients: list[NameServerClient], body: bytes) -> None:
-    for number, client in enumerate(clients):
-        await client.ask(Request(RequestCode.REGISTER_BROKER, lambda _: None, fields(number), body), timeout_s=300)
-
-
-async def beat(clients: list[NameServerClient]) -> None:
-    """Every broker that stays, every ten seconds, evenly."""
-    while True:
-        for number, client in enumerate(clients[LEAVING:], LEAVING):
-            await client.ask(Request(RequestCode.BROKER_HEARTBEAT, lambda _: None, fields(number), None))
-            await asyncio.sleep(10 / len(clients))
-
-
-def fields(number: int) -> dict[str, str]:
-    addr = f"10.{number // 250}.{number % 250}.1:10911"
-    name = {"brokerName": f"broker-{number:03}", "brokerAddr": addr, "brokerId": "0"}
-    return {**name, "clusterName": f"c{number % 3}", "haServerAddr": addr, "heartbeatTimeoutMillis": "3600000"}
-
-
-def registration(topics: int, *, version: int = 1) -> bytes:
-    names = [f"topic-{number:05}" for number in range(topics)]
-    queues = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
-    wrapper = {
-        "dataVersion": {"counter": version, "stateVersion": 0, "timestamp": 1_700_000_000_000},
-        "topicConfigTable": {name: {"topicName": name, **queues} for name in names},
-    }
-    return json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper}).encode()
-
-
-@asynccontextmanager
-async def serving() -> AsyncIterator[dict[str, str]]:
-    """Where a new server listens."""
-    with tempfile.TemporaryDirectory() as home:
-        server = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "routebook", "serve", "--home", home),
-            *("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--log-level", "error"),
-            stdout=asyncio.subprocess.PIPE,
-        )
-        try:
-            assert server.stdout is not None
-            places: dict[str, str] = {}
-            while len(places) < 2 and (line := (await server.stdout.readline()).decode()):
-                if line.startswith("listening on "):
-                    places[line.split("(")[1].rstrip(")\n")] = line.split()[2]
-            yield places
-        finally:
-            server.terminate()
-            await server.wait()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How fast a journal of a million events is indexed, how large the index is, and how soon a past route is answered.
 
-    python benchmarks/history.py [--events 1000000] [--brokers 300] [--topics 2000] [--every-broker]
+    python -m benchmarks.history [--events 1000000] [--brokers 300] [--topics 2000] [--every-broker]
 
 The journal is made in a temporary folder: each broker registers all topics (or a tenth of them), then nine in ten
 events are heartbeat minutes, and the rest brokers that flap, topics that come, change and go, and permissions.

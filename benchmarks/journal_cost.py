@@ -1,6 +1,6 @@
 """What remembering costs: look-ups and registrations with the journal and without, side by side in one run.
 
-    python benchmarks/journal_cost.py [--rounds 10] [--brokers 20] [--topics 200] [--max-lookup 5] [--max-register 10]
+    python -m benchmarks.journal_cost [--rounds 10] [--brokers 20] [--topics 200] [--max-lookup 5] [--max-register 10]
 
 Two servers run at once, one with `routebook.journal.enabled=false`; they take turns, round by round, so that a busy
 machine disturbs both alike. Told are requests per second, and the CPU time of the whole process per request: that has
@@ -193,7 +193,7 @@ def _measured(server: Server, work: Callable[[Server, int], int], turn: int) -> 
 
 
 def _report(what: str, rounds: dict[str, list[Measured]]) -> float:
-    ratios = {}
+    ratios: dict[str, float] = {}
     for unit in ("wall_us", "cpu_us"):
         pairs = zip(rounds["journal"], rounds["without"], strict=True)
         ratios[unit] = statistics.median(getattr(one, unit) / getattr(other, unit) for one, other in pairs)

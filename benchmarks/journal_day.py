@@ -11,6 +11,7 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from routebook.events import Event
@@ -53,7 +54,7 @@ class Fleet:
         for caller, topics in zip(self._callers, self._asked, strict=True):
             command = Command(code=105, opaque=1)
             for topic in topics:
-                row = caller.asked.get(topic) or meter.row(caller, topic, command.language, command.version)
+                row = meter.row(caller, topic, command.language, command.version)
                 row[0] += 2
                 row[2] += 2 * 1850
 
@@ -96,7 +97,7 @@ def write_day(folder: Path, fleet: Fleet, meter: Meter) -> tuple[int, int]:
     return status.written_records, status.written_bytes
 
 
-def append(writer: Writer, rows: list[Event], now_ms: int) -> None:
+def append(writer: Writer, rows: Iterable[Event], now_ms: int) -> None:
     for row in rows:
         writer.append(row, now_ms)
     while writer.status().waiting_records:

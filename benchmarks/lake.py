@@ -1,6 +1,6 @@
 """How fast journals become tables, as ratios that one run measures: to parsing alone, over history, over cores.
 
-    python benchmarks/lake.py [--events 10000000] [--work DIR] [--no-pages]
+    python -m benchmarks.lake [--events 10000000] [--work DIR] [--no-pages]
 
 - A full build of all tables, by the time that Spark needs to read the same segments with the declared schema into
   nothing: at most 8.
@@ -25,13 +25,10 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.suite import lake_journals, machine
+from benchmarks.suite.lake_journals import HOURS, LARGE_DAYS, NAMESERVERS, SMALL_DAYS, Journals
+
 ROOT: Final = Path(__file__).parents[1]
-if __package__ in (None, ""):  # run as a file
-    sys.path.insert(0, str(ROOT))
-
-from benchmarks.suite import lake_journals, machine  # noqa: E402
-from benchmarks.suite.lake_journals import HOURS, LARGE_DAYS, NAMESERVERS, SMALL_DAYS, Journals  # noqa: E402
-
 KEPT: Final = ROOT / "docs" / "benchmarks" / "lake.json"
 PAGE: Final = ROOT / "docs" / "lake.md"
 BEGIN, END = "<!-- measured by benchmarks/lake.py -->", "<!-- end of what was measured -->"

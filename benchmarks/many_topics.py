@@ -1,6 +1,6 @@
 """300 brokers × 10,000 topics on one NameServer: does it fit, does it answer? Java's route cache does not survive it.
 
-    python benchmarks/many_topics.py [--brokers 300] [--topics 10000] [--limit-mib 2048]
+    python -m benchmarks.many_topics [--brokers 300] [--topics 10000] [--limit-mib 2048]
 
 Starts `routebook serve`, registers every broker over a connection of its own, looks topics up in both profiles,
 registers all of them again unchanged, drops half of the brokers, and prints what each step took and what the server's

@@ -3,6 +3,8 @@
 import re
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,11 +23,27 @@ from routebook.wire.peer import Peer
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
 needs_linux = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="not Linux")
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 
 
 def row(**values: list[float]) -> Row:
     return Row("key", "a figure", "µs", dict(values), (Goal("java", "<=", 0.5), Goal("rust", ">=", 3.0)))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
+def test_each_program_starts(path: Path) -> None:
+    command = [sys.executable, "-m", f"benchmarks.{path.stem}", "--help"]
+    asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert asked.returncode == 0, asked.stderr
+    assert "usage:" in asked.stdout
+
+
+def test_make_runs_programs_that_exist() -> None:
+    named = re.findall(r"python -m (benchmarks\S*)", (ROOT / "Makefile").read_text())
+    assert named
+    assert [name for name in named if not (ROOT / f"{name.replace('.', '/')}.py").exists()] == []
+    assert "python benchmarks/" not in (ROOT / "Makefile").read_text(), "as modules: they use one another"
 
 
 class TestFigures:

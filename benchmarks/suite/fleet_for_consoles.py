@@ -1,0 +1,78 @@
+"""A server with a fleet to look at: brokers that announce many topics, and beat as long as somebody measures."""
+
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from routebook.client.client import NameServerClient
+from routebook.client.requests import Request
+from routebook.codes import RequestCode
+
+ANSWER_S = 300.0  # the machine is shared with a browser
+
+
+class Serving(NamedTuple):
+    """A server: its process, and where it listens."""
+
+    pid: int
+    nameserver: str
+    http: str
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Serving]:
+    """A new server in a home of its own."""
+    with tempfile.TemporaryDirectory() as home:
+        server = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "routebook", "serve", "--home", home),
+            *("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--log-level", "error"),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        try:
+            assert server.stdout is not None
+            places: dict[str, str] = {}
+            while len(places) < 2 and (line := (await server.stdout.readline()).decode()):
+                if line.startswith("listening on "):
+                    places[line.split("(")[1].rstrip(")\n")] = line.split()[2]
+            yield Serving(server.pid, places["nameserver"], places["http"])
+        finally:
+            server.terminate()
+            await server.wait()
+
+
+def clients_of(server: Serving, brokers: int) -> list[NameServerClient]:
+    return [NameServerClient(server.nameserver, timeout_s=ANSWER_S) for _ in range(brokers)]
+
+
+async def come(clients: list[NameServerClient], body: bytes) -> None:
+    """Each as a broker of its own, with these topics."""
+    for number, client in enumerate(clients):
+        await client.ask(Request(RequestCode.REGISTER_BROKER, lambda _: None, fields(number), body), timeout_s=ANSWER_S)
+
+
+async def beat(clients: list[NameServerClient], *, first: int = 0) -> None:
+    """Every broker from the first on, every ten seconds, evenly."""
+    while True:
+        for number, client in enumerate(clients[first:], first):
+            await client.ask(Request(RequestCode.BROKER_HEARTBEAT, lambda _: None, fields(number), None))
+            await asyncio.sleep(10 / len(clients))
+
+
+def fields(number: int) -> dict[str, str]:
+    addr = f"10.{number // 250}.{number % 250}.1:10911"
+    name = {"brokerName": f"broker-{number:03}", "brokerAddr": addr, "brokerId": "0"}
+    return {**name, "clusterName": f"c{number % 3}", "haServerAddr": addr, "heartbeatTimeoutMillis": "3600000"}
+
+
+def registration(topics: int, *, version: int = 1) -> bytes:
+    names = [f"topic-{number:05}" for number in range(topics)]
+    queues = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
+    wrapper = {
+        "dataVersion": {"counter": version, "stateVersion": 0, "timestamp": 1_700_000_000_000},
+        "topicConfigTable": {name: {"topicName": name, **queues} for name in names},
+    }
+    return json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper}).encode()
