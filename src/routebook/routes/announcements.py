@@ -28,7 +28,7 @@ def announce(
         for topic in others:
             differences.drop(topic)
         dropped = _drop_mappings(tables, broker, others)
-    differences.put_all(_wanted(tables, broker, news, everything=everything), keep=keep)
+    differences.put_all(_wanted(tables, registration, news, everything=everything), keep=keep)
     mapped = _put_mappings(tables, registration, returning=differences.added, everything=everything)
     if everything and registration.body.news is not None:
         group.announced = Announced(topics, keep, group.queued)
@@ -46,14 +46,17 @@ def _news(group: BrokerGroup, registration: Registration, *, keep: int) -> Seque
     return [topic for topic in topics if id(topic) not in known]
 
 
-def _wanted(tables: Tables, broker: str, topics: Sequence[TopicConfig], *, everything: bool) -> Iterable[TopicConfig]:
+def _wanted(
+    tables: Tables, registration: Registration, topics: Sequence[TopicConfig], *, everything: bool
+) -> Iterable[TopicConfig]:
     """Each topic once: of two with one name the last counts, or where only missing ones do, the first."""
     if everything:
-        return {config.topic_name: config for config in topics}.values()
+        twice = registration.body.news is None  # or may be
+        return {config.topic_name: config for config in topics}.values() if twice else topics
     wanted: dict[str, TopicConfig] = {}
     for config in topics:
         entry = tables.topic_table.get(config.topic_name)
-        if entry is None or broker not in entry.queues:
+        if entry is None or registration.broker not in entry.queues:
             wanted.setdefault(config.topic_name, config)
     return wanted.values()
 

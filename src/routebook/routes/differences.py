@@ -26,17 +26,18 @@ class QueueDifferences:
 
         Tens of thousands may come at once, of which most are so already: these cost no call.
         """
-        queues: dict[Shape, QueueData] = {}
-        tables, broker, added, told = self._tables, self._broker, self.added, self._told
+        shapes: dict[Shape, tuple[QueueData, Queues]] = {}
+        tables, broker, added = self._tables, self._broker, self.added
         topic_table, group = tables.topic_table, tables.group_table[broker]
         name, revision, came = group.name, tables.revision + 1, 0
         entry_of = topic_table.get
         for config in configs:
             topic = config.topic_name
             shape = (config.perm & keep, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
-            queue = queues.get(shape)
-            if queue is None:
-                queue = queues[shape] = self._queue(shape)
+            found = shapes.get(shape)
+            if found is None:
+                found = shapes[shape] = self._queue(shape), self._tell(shape)
+            queue, told = found
             entry = entry_of(topic)
             before = None if entry is None else entry.queues.get(broker)
             if before is queue:
@@ -46,7 +47,7 @@ class QueueDifferences:
                     entry = topic_table[topic] = TopicEntry()
                 entry.queues[name] = queue
                 entry.revision = revision
-                added[topic] = told.get(shape) or told.setdefault(shape, Queues(*shape))
+                added[topic] = told
                 came += 1
             elif before != queue:
                 self._set(topic, shape, queue, before)
@@ -65,9 +66,13 @@ class QueueDifferences:
     def _set(self, topic: str, shape: Shape, queue: QueueData, before: QueueData | None) -> None:
         self._tables.put_queue(topic, queue)
         if before is None:
-            self.added[topic] = self._told.get(shape) or self._told.setdefault(shape, Queues(*shape))
+            self.added[topic] = self._tell(shape)
         else:
             self.changed[topic] = QueueChange(shape_of(before), Queues(*shape))
+
+    def _tell(self, shape: Shape) -> Queues:
+        """One object for all topics of a shape."""
+        return self._told.get(shape) or self._told.setdefault(shape, Queues(*shape))
 
     def drop(self, topic: str) -> None:
         """Remove the topic's queues on this broker."""

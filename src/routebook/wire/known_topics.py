@@ -20,6 +20,9 @@ from routebook.wire.typed_json import STRICT_FAILURES, Int32, decode_strictly
 _TABLE: Final = b'"topicConfigTable":{'
 _NAME: Final = _TABLE.strip(b'":{')
 _BETWEEN: Final = re.compile(rb'\},"(?=[^"]*":\{)')
+_AFTER: Final = b'}},"topicQueueMappingDetailMap":{'  # with 5.x
+_AT_THE_END: Final = b"}}}}"  # of the last topic, the table, its wrapper and the body, with 4.x
+_NEAR_THE_END: Final = 4096
 
 
 class Cut(NamedTuple):
@@ -74,7 +77,7 @@ class KnownTopics:
     def cut(self, body: bytes, *, longest: int) -> Cut | None:
         """None: this has to be decoded as a whole. Names in `news` may be longer, or unfit in other ways."""
         begin = body.find(_TABLE) + len(_TABLE)
-        end = body.find(b"}}", begin)
+        end = _end(body, begin)
         if begin < len(_TABLE) or end < 0 or body[begin : begin + 1] != b'"':
             return None
         rest = b'%b"":{}%b' % (body[:begin], body[end + 1 :])
@@ -122,6 +125,14 @@ class KnownTopics:
         self._passed = 0
         self._known.clear()
         return True
+
+
+def _end(body: bytes, begin: int) -> int:
+    """Where the last topic ends. Nearly always near the end of the body: to look from the front takes long."""
+    end = body.rfind(_AFTER, max(begin, len(body) - _NEAR_THE_END))
+    if end < 0 and body.endswith(_AT_THE_END):
+        return len(body) - len(_AT_THE_END)
+    return end if end >= 0 else body.find(b"}}", begin)
 
 
 MARK: Final = {"": SentTopic()}  # as a table; no topic is called so
