@@ -94,13 +94,21 @@ class BrokerKey(NamedTuple):
     addr: str
 
 
+class TopicRun(msgspec.Struct, frozen=True, gc=False):
+    """Topics that stand side by side in a registration, known by their bytes."""
+
+    size: int
+    digest: int
+    topics: tuple[TopicConfig, ...]
+
+
 class RegisterBody(msgspec.Struct, frozen=True, kw_only=True):
     """What the body of a registration says, whichever of its forms it came in.
 
     `topics` is None where the sender sent null: Java then stores nothing. `filter_servers` is None where the
     form has none (before 3.0.11): they stay as they are; an empty tuple removes them. `news` are those topics that no
-    registration has named so before; then `topics` has each name once, and the rest are the objects of those before. It
-    is None where nothing is known about them.
+    registration has named so before; then `topics` has each name once, the rest are the objects of those before, and
+    `runs` are all of them by their bytes. It is None where nothing is known about them.
     """
 
     topics: tuple[TopicConfig, ...] | None
@@ -108,6 +116,7 @@ class RegisterBody(msgspec.Struct, frozen=True, kw_only=True):
     mappings: dict[str, TopicQueueMappingInfo]
     filter_servers: tuple[str, ...] | None
     news: tuple[TopicConfig, ...] | None = None
+    runs: tuple[TopicRun, ...] = ()
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):

@@ -128,6 +128,9 @@ def _registration(ns: NameServer, command: Command, caller: Caller, now_ms: int)
         max_inflated=ns.settings.max_inflated_bytes,
         now_ms=now_ms,
         known=ns.known_topics,
+        like=ns.routes.announced_before(
+            broker=command.field("brokerName") or "", cluster=command.field("clusterName") or ""
+        ),
         longest_name=longest,
     )
     _check_body_names(body, caller, longest=longest)

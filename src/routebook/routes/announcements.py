@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from routebook.codes import PERM_WRITE
 from routebook.events import MappingsChanged, RouteEvent, TopicCause
-from routebook.model import Registration, TopicConfig, TopicQueueMappingInfo
+from routebook.model import Registration, TopicConfig, TopicQueueMappingInfo, TopicRun
 from routebook.routes.differences import QueueDifferences
 from routebook.routes.state import Announced, BrokerGroup, Tables
 
@@ -31,19 +31,27 @@ def announce(
     differences.put_all(_wanted(tables, registration, news, everything=everything), keep=keep)
     mapped = _put_mappings(tables, registration, returning=differences.added, everything=everything)
     if everything and registration.body.news is not None:
-        group.announced = Announced(topics, keep, group.queued)
+        group.announced = Announced(registration.body.runs, keep, group.queued)
     return [*differences.events(TopicCause.REGISTRATION), *dropped, *mapped]
+
+
+def announced_before(tables: Tables, *, broker: str, cluster: str) -> tuple[TopicRun, ...]:
+    """What the broker announced last, by its bytes; or another one of its cluster, which announces much the same."""
+    group = tables.group_table.get(broker)
+    if group is None or group.announced is None:
+        latest = next(reversed(tables.cluster_table.get(cluster, {})), "")
+        group = tables.group_table.get(latest)
+    return () if group is None or group.announced is None else group.announced.runs
 
 
 def _news(group: BrokerGroup, registration: Registration, *, keep: int) -> Sequence[TopicConfig]:
     """What is announced, without what stands in the tables from the last time: mostly all of it."""
-    topics, last = registration.body.topics or (), group.announced
+    runs, last = registration.body.runs, group.announced
     if registration.body.news is None or last is None or last.queued != group.queued or last.keep != keep:
-        return topics
-    if len(topics) == len(last.topics):
-        return [topic for topic, before in zip(topics, last.topics, strict=True) if topic is not before]
-    known = set(map(id, last.topics))
-    return [topic for topic in topics if id(topic) not in known]
+        return registration.body.topics or ()
+    stay = set(map(id, last.runs)) & set(map(id, runs))
+    known = {id(topic) for run in last.runs if id(run) not in stay for topic in run.topics}
+    return [topic for run in runs if id(run) not in stay for topic in run.topics if id(topic) not in known]
 
 
 def _wanted(

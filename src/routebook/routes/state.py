@@ -21,8 +21,8 @@ from routebook.model import (
     DataVersion,
     QueueData,
     RegisterResult,
-    TopicConfig,
     TopicQueueMappingInfo,
+    TopicRun,
 )
 
 Shape: TypeAlias = tuple[int, int, int, int]  # what Queues names
@@ -48,7 +48,7 @@ class TopicEntry:
 class Announced(NamedTuple):
     """What a group's leader announced last: it stands in the tables while no queue of the group has changed since."""
 
-    topics: tuple[TopicConfig, ...]
+    runs: tuple[TopicRun, ...]
     keep: int
     queued: int
 

@@ -1,6 +1,17 @@
 """The route table: who serves which topic. Here is its table of contents; each operation has a file of its own."""
 
-from routebook.routes import image, leases, permissions, recovery, registration, removal, replay, topics, views
+from routebook.routes import (
+    announcements,
+    image,
+    leases,
+    permissions,
+    recovery,
+    registration,
+    removal,
+    replay,
+    topics,
+    views,
+)
 from routebook.routes.state import Tables
 
 
@@ -14,6 +25,7 @@ class RouteTable(Tables):
     unregister = removal.unregister
     connection_lost = removal.connection_lost
     expire = removal.expire
+    announced_before = announcements.announced_before
 
     # and stay
     renew = leases.renew

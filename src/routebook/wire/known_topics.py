@@ -5,16 +5,19 @@
 
 A body is cut before each name. A text that was decoded before is looked up; a new one is decoded on its own, strictly,
 so that what is known is one member of a JSON object, whatever stands around it. The body without its topics is decoded
-as ever. Where anything is not as Java's brokers write it, all of the body is.
+as ever. Where anything is not as Java's brokers write it, all of the body is. Of a table much like an earlier one only
+what differs is cut (`topic_runs`).
 """
 
 import re
+from collections.abc import Sequence
 from sys import intern
 from typing import Final, Literal, NamedTuple, cast
 
 import msgspec
 
-from routebook.model import TopicConfig
+from routebook.model import TopicConfig, TopicRun
+from routebook.wire.topic_runs import DIVIDES, ENDS, compare, runs_of, topics_of
 from routebook.wire.typed_json import STRICT_FAILURES, Int32, decode_strictly
 
 _TABLE: Final = b'"topicConfigTable":{'
@@ -31,6 +34,7 @@ class Cut(NamedTuple):
     topics: tuple[TopicConfig, ...]
     news: tuple[TopicConfig, ...]
     rest: bytes
+    runs: tuple[TopicRun, ...]
 
 
 class _Any(msgspec.Struct, gc=False):
@@ -74,8 +78,11 @@ class KnownTopics:
     def __len__(self) -> int:
         return len(self._known)
 
-    def cut(self, body: bytes, *, longest: int) -> Cut | None:
-        """None: this has to be decoded as a whole. Names in `news` may be longer, or unfit in other ways."""
+    def cut(self, body: bytes, *, longest: int, like: Sequence[TopicRun] = ()) -> Cut | None:
+        """None: this has to be decoded as a whole. Names in `news` may be longer, or unfit in other ways.
+
+        `like` is an earlier table that this one may be much like.
+        """
         begin = body.find(_TABLE) + len(_TABLE)
         end = _end(body, begin)
         if begin < len(_TABLE) or end < 0 or body[begin : begin + 1] != b'"':
@@ -86,21 +93,38 @@ class KnownTopics:
         if longest != self._longest:
             self._known.clear()
             self._longest = longest
-        texts = _BETWEEN.split(body[begin + 1 : end])
+        text = memoryview(body)[begin + 1 : end + len(ENDS)]
+        same = compare(text, like, salt=longest)
+        found = self._between(text[same.begin : same.end], DIVIDES if same.back else ENDS)
+        if found is None:
+            return None
+        sizes, between, news = found
+        topics = (*topics_of(same.front), *between, *topics_of(same.back))
+        if not _same_names(between, topics_of(same.gone)) and not _unique(topics):
+            return None
+        runs = runs_of(text, same.begin, same.end, sizes, between, salt=longest)
+        return Cut(topics, tuple(news), rest, (*same.front, *runs, *same.back))
+
+    def _between(
+        self, text: memoryview, closing: bytes
+    ) -> tuple[list[int], list[TopicConfig], list[TopicConfig]] | None:
+        """The topics of a text, how long the text of each is, and which are new; None if it is not plain."""
+        if not text:
+            return [], [], []
+        if text[-len(closing) :] != closing:
+            return None
+        texts = _BETWEEN.split(text[: -len(closing)])
         found = list(map(self._known.get, texts))
         news = []
         if not all(found):
-            for place, text in enumerate(texts):
+            for place, one in enumerate(texts):
                 if found[place] is None:
-                    topic = self._learn(text)
+                    topic = self._learn(one)
                     if topic is None:
                         return None
                     found[place] = topic
                     news.append(topic)
-        topics = cast("tuple[TopicConfig, ...]", tuple(found))
-        if len({topic.topic_name for topic in topics}) != len(topics):
-            return None  # one name twice
-        return Cut(topics, tuple(news), rest)
+        return list(map(len, texts)), cast("list[TopicConfig]", found), news
 
     def _learn(self, text: bytes) -> TopicConfig | None:
         """The topic; None if it is not plain."""
@@ -125,6 +149,15 @@ class KnownTopics:
         self._passed = 0
         self._known.clear()
         return True
+
+
+def _same_names(topics: Sequence[TopicConfig], before: Sequence[TopicConfig]) -> bool:
+    """Whether the one may stand in place of the other, without a name being there twice."""
+    return len(topics) == len(before) and {one.topic_name for one in topics} == {one.topic_name for one in before}
+
+
+def _unique(topics: Sequence[TopicConfig]) -> bool:
+    return len({topic.topic_name for topic in topics}) == len(topics)
 
 
 def _end(body: bytes, begin: int) -> int:

@@ -8,7 +8,7 @@ Two megabytes of JSON for 10,000 topics are usual, so there is one typed decode;
 from the bare keys that every broker with static topics writes, goes to the reader that is as lenient as fastjson2.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from sys import intern
 from typing import Final
 
@@ -16,10 +16,10 @@ import msgspec
 
 from routebook.codes import VERSION_3_0_11
 from routebook.errors import BadRequest, TooMuch
-from routebook.model import DataVersion, RegisterBody, TopicConfig, TopicQueueMappingInfo
+from routebook.model import DataVersion, RegisterBody, TopicConfig, TopicQueueMappingInfo, TopicRun
 from routebook.wire.deflated_body import decode_deflated, looks_deflated
 from routebook.wire.fastjson import Reader
-from routebook.wire.known_topics import MARK, KnownTopics, SentTopic
+from routebook.wire.known_topics import MARK, Cut, KnownTopics, SentTopic
 from routebook.wire.queue_mapping import (
     MAPPING_DETAIL_FIELDS,
     MAPPING_FIELDS,
@@ -43,6 +43,7 @@ def decode_register_body(
     max_inflated: int = MAX_INFLATED,
     now_ms: int,
     known: KnownTopics | None = None,
+    like: Sequence[TopicRun] = (),
     longest_name: int = 0,
 ) -> RegisterBody:
     """Raises BadRequest, with what is wrong, where Java fails to decode the body, and in the cases named below.
@@ -61,20 +62,19 @@ def decode_register_body(
     # A 5.5.0 broker with compressedRegister=true deflates the body and still says compressed=false.
     if compressed or looks_deflated(body):
         return decode_deflated(body, version=version, max_topics=max_topics, max_inflated=max_inflated, now_ms=now_ms)
-    if known is not None and (found := _from_known(body, known, longest_name, max_topics=max_topics, now_ms=now_ms)):
-        return found
+    if known is not None:
+        cut = known.cut(body, longest=longest_name, like=like)
+        if cut is not None and (found := _from_known(cut, max_topics=max_topics, now_ms=now_ms)) is not None:
+            return found
     sent = decode_bean(quote_bare_keys(body), _decode, _BODY_FIELDS, _SentBody, what="a RegisterBrokerBody")
     if sent is None:
         raise BadRequest("the body of the registration is null")
     return _settled(sent.wrapper, sent.filter_server_list, max_topics=max_topics, now_ms=now_ms)
 
 
-def _from_known(
-    body: bytes, known: KnownTopics, longest_name: int, *, max_topics: int, now_ms: int
-) -> RegisterBody | None:
+def _from_known(cut: Cut, *, max_topics: int, now_ms: int) -> RegisterBody | None:
     """None where it has to be decoded as a whole, be it for its error."""
-    cut = known.cut(body, longest=longest_name)
-    if cut is None or len(cut.topics) > max_topics:
+    if len(cut.topics) > max_topics:
         return None
     try:
         sent = decode_strictly(quote_bare_keys(cut.rest), _decode)
@@ -84,7 +84,7 @@ def _from_known(
         return None
     sent.wrapper.topic_config_table = {}
     settled = _settled(sent.wrapper, sent.filter_server_list, max_topics=max_topics, now_ms=now_ms)
-    return msgspec.structs.replace(settled, topics=cut.topics, news=cut.news)
+    return msgspec.structs.replace(settled, topics=cut.topics, news=cut.news, runs=cut.runs)
 
 
 class _SentTopics(msgspec.Struct, rename="camel"):

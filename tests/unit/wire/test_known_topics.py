@@ -2,12 +2,14 @@
 
 import json
 import random
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 
 from routebook.errors import RoutebookError
-from routebook.model import RegisterBody, TopicConfig
+from routebook.model import RegisterBody, TopicConfig, TopicRun
+from routebook.wire import topic_runs
 from routebook.wire.known_topics import KnownTopics
 from routebook.wire.register_body import decode_register_body
 
@@ -28,22 +30,24 @@ def topic(name: str, **fields: Any) -> dict[str, Any]:
 
 def body_of(table: Any, **wrapper: Any) -> bytes:
     version = {"counter": 1, "stateVersion": 0, "timestamp": 1}
-    whole = {"dataVersion": version, "topicConfigTable": table, "topicQueueMappingInfoMap": {}, **wrapper}
+    whole = {"dataVersion": version, "topicConfigTable": table, **wrapper}
+    whole.setdefault("topicQueueMappingInfoMap", {})
     return json.dumps({"filterServerList": ["f"], "topicConfigSerializeWrapper": whole}, separators=(",", ":")).encode()
 
 
-def read(body: bytes, known: KnownTopics | None, *, longest: int = 255, most: int = 100) -> RegisterBody | str:
+def read(
+    body: bytes, known: KnownTopics | None, *, longest: int = 255, most: int = 100, like: Sequence[TopicRun] = ()
+) -> RegisterBody | str:
+    limits = {"max_topics": most, "longest_name": longest}
     try:
-        return decode_register_body(
-            body, version=513, compressed=False, max_topics=most, now_ms=5, known=known, longest_name=longest
-        )
+        return decode_register_body(body, version=513, compressed=False, now_ms=5, known=known, like=like, **limits)
     except RoutebookError as error:
         return f"{type(error).__name__}: {error}"
 
 
-def alike(body: bytes, known: KnownTopics, **limits: int) -> RegisterBody | str:
+def alike(body: bytes, known: KnownTopics, *, most: int = 100, like: Sequence[TopicRun] = ()) -> RegisterBody | str:
     """Read with what is known; it is the same as without."""
-    found, plain = read(body, known, **limits), read(body, None, **limits)
+    found, plain = read(body, known, most=most, like=like), read(body, None, most=most)
     if isinstance(found, str) or isinstance(plain, str):
         assert found == plain
         return found
@@ -94,6 +98,13 @@ ODD_BODIES = {
     b'{"a":"b"}}}}}',
     "objects within": b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"A":{"x":{},"B":{"topicName":"B"},'
     b'"topicName":"A"}}}}',
+    "ended in the middle, and gone on": body_of(TABLE, topicQueueMappingDetailMap={}).replace(b'},"B"', b'}}B"'),
+    "another divider": body_of(TABLE, topicQueueMappingDetailMap={}).replace(b'},"C"', b'xyzC"'),
+    "ended after the first": body_of(TABLE).replace(b'},"B"', b'}},"B"'),
+    "objects in the attributes": body_of(TABLE | {"A": topic("A", attributes={"x": {"y": {}}})}),
+    "all of 5.x": body_of(TABLE, topicQueueMappingDetailMap={}),
+    "mappings of 5.x": body_of(TABLE, topicQueueMappingDetailMap={"A": {"a": {}}, "B": {}}),
+    "4.x": json.dumps({"topicConfigSerializeWrapper": {"topicConfigTable": TABLE}}, separators=(",", ":")).encode(),
     "cut in the middle": body_of(TABLE)[:200],
     "null": b"null",
     "a number that is none": body_of(TABLE).replace(b'"perm":6', b'"perm":6x'),
@@ -117,6 +128,80 @@ def test_odd_bodies(name: str) -> None:
         alike(body_of(TABLE), known)
 
 
+@pytest.mark.parametrize("name", ODD_BODIES)
+@pytest.mark.parametrize("earlier", ["A", "AB", "ABC", "BC", "C", "ABCD"])
+def test_odd_bodies_beside_an_earlier_table(short_runs: None, name: str, earlier: str) -> None:
+    known = KnownTopics()
+    like = runs(alike(body_of({one: topic(one) for one in earlier}), known))
+    assert like
+    alike(ODD_BODIES[name], known, like=like)
+
+
+def test_of_a_table_like_an_earlier_one_only_what_differs_is_read(short_runs: None) -> None:
+    table = {f"T{number}": topic(f"T{number}") for number in range(20)}
+    like = runs(alike(body_of(table), KnownTopics()))
+    assert topic_runs.topics_of(like) == tuple(
+        TopicConfig(topic_name=name, read_queue_nums=8, write_queue_nums=8) for name in table
+    )
+    changes: dict[str, dict[str, Any]] = {
+        "the same": table,
+        "one changed": table | {"T9": topic("T9", writeQueueNums=12345)},
+        "the first": table | {"T0": topic("T0", perm=4)},
+        "the last": table | {"T19": topic("T19", perm=4)},
+        "two": table | {"T5": topic("T5", perm=4), "T11": topic("T11", perm=4)},
+        "one more at the end": table | {"new": topic("new")},
+        "one more in front": {"new": topic("new")} | table,
+        "one less": {name: one for name, one in table.items() if name != "T9"},
+        "a run less": {name: one for name, one in table.items() if name not in {"T8", "T9", "T10", "T11"}},
+        "the last one less": {name: one for name, one in table.items() if name != "T19"},
+        "the first ones less": {name: one for name, one in table.items() if name not in {"T0", "T1", "T2", "T3"}},
+        "another order": dict(reversed(table.items())),
+        "two changed places": table | {"T9": topic("T10"), "T10": topic("T9")},
+    }
+    for what, changed in changes.items():
+        found = alike(body_of(changed), KnownTopics(), like=like)
+        if what == "two changed places":
+            continue  # names that are not those of the topics: read as a whole
+        assert isinstance(found, RegisterBody)
+        assert found.news is not None
+        assert topic_runs.topics_of(found.runs) == found.topics
+        if what == "the same":
+            assert (found.news, found.runs) == ((), like)
+        if what not in {"another order", "two"}:
+            assert len(found.news) <= 4, what
+        again = alike(body_of(changed), KnownTopics(), like=found.runs)
+        assert isinstance(again, RegisterBody)
+        assert again.news == ()
+
+
+def test_one_name_twice_is_found_beside_an_earlier_table(short_runs: None) -> None:
+    table = {f"T{number}": topic(f"T{number}") for number in range(20)}
+    like = runs(alike(body_of(table), KnownTopics()))
+    for place in (0, 10, 19):
+        body = body_of(table).replace(f'"T{place}"'.encode(), b'"T5"')
+        found = alike(body, KnownTopics(), like=like)
+        assert isinstance(found, RegisterBody)
+        assert found.news is None
+
+
+def test_runs_do_not_overlap(short_runs: None) -> None:
+    known = KnownTopics()
+    body = body_of({name: topic(name) for name in ("A", "B", "},")})
+    like = runs(alike(body, known))
+    assert len(like) == 3
+    alike(body.replace(b'},"},":{', b'},":{'), known, like=like)
+
+
+def runs(found: RegisterBody | str) -> tuple[TopicRun, ...]:
+    assert isinstance(found, RegisterBody)
+    return found.runs
+
+
+@pytest.fixture
+def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic_runs, "_LENGTH", 1)
+
+
 def test_too_many_are_refused_known_or_not() -> None:
     known = KnownTopics()
     alike(body_of(TABLE), known)
@@ -135,8 +220,8 @@ def test_a_name_that_is_to_be_looked_at_is_news_each_time(name: str) -> None:
 def test_another_limit_for_names_begins_anew() -> None:
     known = KnownTopics()
     body = body_of({"long-name": topic("long-name")})
-    read(body, known, longest=20)
-    found = read(body, known, longest=5)
+    like = runs(read(body, known, longest=20))
+    found = read(body, known, longest=5, like=like)
     assert isinstance(found, RegisterBody)
     assert found.news == found.topics
 
@@ -151,19 +236,33 @@ def test_memory_is_bounded_and_newcomers_get_their_turn() -> None:
     assert found.news == ()
 
 
-def test_whatever_is_known_bodies_are_read_alike() -> None:
+@pytest.mark.parametrize("length", [1, 2, 256])
+def test_whatever_is_known_bodies_are_read_alike(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    monkeypatch.setattr(topic_runs, "_LENGTH", length)
     chance = random.Random(11)
     known = KnownTopics(most=500)
-    quick = 0
+    earlier: list[tuple[TopicRun, ...]] = [()]
+    quick = partly = 0
+    last = _random_body(chance)
     for _ in range(6000):
-        body = bytearray(_random_body(chance))
+        last = _random_body(chance) if chance.random() < 0.4 else last
+        body = bytearray(last)
         for _ in range(chance.choice([0, 0, 1, 1, 3])):
             at = chance.randrange(len(body))
             piece = chance.choice([b"{", b"}", b'"', b",", b":", b'},"', b'":{', b"\\", b" ", b"A", b"\xc3", b"1", b""])
             body[at : at + chance.choice([0, 1, 1, 9])] = piece
-        found = alike(bytes(body), known)
-        quick += isinstance(found, RegisterBody) and found.news is not None
+        like = chance.choice([earlier[-1], chance.choice(earlier)])
+        found = alike(bytes(body), known, like=like)
+        if isinstance(found, RegisterBody) and found.news is not None:
+            quick += 1
+            partly += bool(_ids(found.runs) & _ids(like))
+            earlier = [*earlier[-20:], found.runs]
     assert quick > 1000
+    assert partly > 50
+
+
+def _ids(runs: Iterable[TopicRun]) -> set[int]:
+    return {id(run) for run in runs}
 
 
 def _random_body(chance: random.Random) -> bytes:
