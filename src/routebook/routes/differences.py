@@ -31,13 +31,16 @@ class QueueDifferences:
         topic_table, group = tables.topic_table, tables.group_table[broker]
         name, revision, came = group.name, tables.revision + 1, 0
         entry_of = topic_table.get
+        last: Shape | None = None
         for config in configs:
             topic = config.topic_name
-            shape = (config.perm & keep, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
-            found = shapes.get(shape)
-            if found is None:
-                found = shapes[shape] = self._queue(shape), self._tell(shape)
-            queue, told = found
+            sent = (config.perm, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
+            if sent != last:  # mostly they are alike
+                last, shape = sent, (config.perm & keep, *sent[1:])
+                found = shapes.get(shape)
+                if found is None:
+                    found = shapes[shape] = self._queue(shape), self._tell(shape)
+                queue, told = found
             entry = entry_of(topic)
             before = None if entry is None else entry.queues.get(broker)
             if before is queue:
