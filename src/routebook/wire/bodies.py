@@ -1,12 +1,13 @@
 """Bodies that the server writes, in fastjson2's two profiles as 5.5.0 has them.
 
 Both: compact, fields in alphabetical order, nulls left out of objects and maps, raw UTF-8, escapes only where needed.
-- standard: numeric map keys quoted, maps sorted by key (numbers as numbers). Routes, for callers from 4.9.4 on.
+- standard: numeric map keys quoted, maps sorted by key (numbers as numbers), integers that a double cannot hold as
+  text. Routes, for callers from 4.9.4 on.
 - plain: numeric map keys bare (`{0:"a"}` is not JSON, and older clients count on it), maps in table order. All else.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -21,6 +22,7 @@ from routebook.model import (
 )
 
 _V = TypeVar("_V")
+_DOUBLE_MAX: Final = 2**53 - 1  # all integers up to it are doubles, too, as JavaScript has them
 _json = msgspec.json.Encoder().encode
 
 
@@ -151,6 +153,8 @@ def _sorted_broker(data: BrokerData) -> BrokerData:
 
 
 def _sorted_mapping(info: TopicQueueMappingInfo) -> TopicQueueMappingInfo:
+    if abs(info.epoch) > _DOUBLE_MAX:
+        info = msgspec.structs.replace(info, epoch=str(info.epoch))  # to be encoded, for nothing else
     if info.curr_id_map is None:
         return info
     return msgspec.structs.replace(info, curr_id_map=_sorted_by_number(info.curr_id_map))

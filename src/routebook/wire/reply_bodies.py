@@ -8,7 +8,7 @@ broker), and unknown fields are skipped.
 
 import re
 from collections.abc import Mapping
-from typing import Final, NoReturn, TypeVar
+from typing import Annotated, Final, NoReturn, TypeVar
 
 import msgspec
 
@@ -47,11 +47,14 @@ class _Queue(msgspec.Struct, rename="camel"):
     write_queue_nums: int = 0
 
 
+_Digits = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,19}$")]  # of a number that is too large for a double
+
+
 class _Mapping(msgspec.Struct, rename="camel"):
     bname: str | None = None
     curr_id_map: dict[int, int] | None = None
     dirty: bool = False
-    epoch: int = 0
+    epoch: int | _Digits = 0
     scope: str | None = _GLOBAL_SCOPE
     topic: str | None = None
     total_queues: int = 0
@@ -200,7 +203,7 @@ def _mapping(info: _Mapping) -> TopicQueueMappingInfo:
         bname=info.bname,
         curr_id_map=info.curr_id_map,
         dirty=info.dirty,
-        epoch=info.epoch,
+        epoch=int(info.epoch),
         scope=info.scope,
         topic=info.topic,
         total_queues=info.total_queues,

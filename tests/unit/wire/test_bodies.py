@@ -1,5 +1,6 @@
 """Bodies in both profiles, against text captured from Java."""
 
+import msgspec
 import pytest
 
 from routebook.model import (
@@ -19,6 +20,7 @@ from routebook.wire.bodies import (
     encode_route,
     encode_topic_list,
 )
+from routebook.wire.reply_bodies import decode_route
 
 BROKER = BrokerData(
     broker_addrs={2: "10.0.0.2:1", 10: "10.0.0.10:1", 0: "10.0.0.0:1"},
@@ -61,6 +63,18 @@ def test_mappings_follow_the_profile(standard: bool, ids: str) -> None:
         + ids
         + ',"dirty":false,"epoch":5,"scope":"__global__","topic":"t","totalQueues":8}}}'
     )
+
+
+@pytest.mark.parametrize("epoch", [2**53 - 1, 2**53, 2**63 - 1, -(2**53 - 1), -(2**53), -(2**63)])
+def test_what_a_double_cannot_hold_is_text_in_standard_json(epoch: int) -> None:
+    sent = route(topic_queue_mapping_by_broker={"b": msgspec.structs.replace(MAPPING, epoch=epoch)})
+    standard, plain = encode_route(sent, standard=True), encode_route(sent, standard=False)
+    assert f'"epoch":{epoch},'.encode() in plain
+    assert (f'"epoch":"{epoch}",'.encode() in standard) == (abs(epoch) >= 2**53)
+    for body in (standard, plain):
+        mappings = decode_route(body).topic_queue_mapping_by_broker
+        assert mappings is not None
+        assert mappings["b"].epoch == epoch
 
 
 def test_order_conf_stands_between_filters_and_queues() -> None:
