@@ -25,7 +25,6 @@ class RouteTable(Tables):
     unregister = removal.unregister
     connection_lost = removal.connection_lost
     expire = removal.expire
-    announced_before = announcements.announced_before
 
     # and stay
     renew = leases.renew
@@ -45,6 +44,7 @@ class RouteTable(Tables):
     restore_write = permissions.restore_write
 
     # what is asked
+    announced_before = announcements.announced_before
     route = views.route
     route_revision = views.route_revision
     route_changed = views.route_changed

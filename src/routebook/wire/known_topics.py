@@ -24,7 +24,6 @@ _TABLE: Final = b'"topicConfigTable":{'
 _NAME: Final = _TABLE.strip(b'":{')
 _BETWEEN: Final = re.compile(rb'\},"(?=[^"]*":\{)')
 _AFTER: Final = b'}},"topicQueueMappingDetailMap":{'  # with 5.x
-_AT_THE_END: Final = b"}}}}"  # of the last topic, the table, its wrapper and the body, with 4.x
 _NEAR_THE_END: Final = 4096
 
 
@@ -161,11 +160,9 @@ def _unique(topics: Sequence[TopicConfig]) -> bool:
 
 
 def _end(body: bytes, begin: int) -> int:
-    """Where the last topic ends. Nearly always near the end of the body: to look from the front takes long."""
+    """Where the last topic ends. With 5.x mostly near the end of the body: to look from the front takes long."""
     end = body.rfind(_AFTER, max(begin, len(body) - _NEAR_THE_END))
-    if end < 0 and body.endswith(_AT_THE_END):
-        return len(body) - len(_AT_THE_END)
-    return end if end >= 0 else body.find(b"}}", begin)
+    return end if end >= 0 else body.find(ENDS, begin)
 
 
 MARK: Final = {"": SentTopic()}  # as a table; no topic is called so

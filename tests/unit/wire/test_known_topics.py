@@ -202,6 +202,13 @@ def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topic_runs, "_LENGTH", 1)
 
 
+def test_topics_are_known_beside_many_mappings() -> None:
+    details = {f"static-{number}": {"bname": "b", "totalQueues": 8} for number in range(500)}
+    found = alike(body_of(TABLE, topicQueueMappingDetailMap={}, topicQueueMappingInfoMap=details), KnownTopics())
+    assert isinstance(found, RegisterBody)
+    assert found.news == found.topics
+
+
 def test_too_many_are_refused_known_or_not() -> None:
     known = KnownTopics()
     alike(body_of(TABLE), known)
