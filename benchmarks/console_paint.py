@@ -18,7 +18,7 @@ from typing import Final
 
 from playwright.async_api import Browser, CDPSession, ViewportSize, WebSocket, async_playwright
 
-from benchmarks.suite.fleet_for_consoles import Serving, beat, clients_of, come, registration, serving
+from benchmarks.suite.fleet_for_consoles import Serving, beat, clients_of, come, serving
 from routebook.client.client import NameServerClient
 
 CHROMIUM: Final = "/usr/bin/chromium"
@@ -69,7 +69,7 @@ async def main(brokers: int, topics: int, searched: int, runs: int) -> None:
         url = f"http://{server.http}"
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         clients = clients_of(server, brokers)
-        await come(clients, registration(topics))
+        await come(clients, topics=topics)
         beating = asyncio.create_task(beat(clients, first=LEAVING))
         print(f"{brokers} brokers × {topics} topics; medians of {runs} (and the worst), in ms", flush=True)
         await first_paint(browser, url, "/")  # the server has read its files, Chromium has started
@@ -82,7 +82,7 @@ async def main(brokers: int, topics: int, searched: int, runs: int) -> None:
             mean, longest = await updates(browser, server, path, clients, topics, runs=runs)
             tell(f"{path}: CPU time of the main thread for a live message", mean)
             print(f"{path}: tasks over 50 ms: {[round(one) for one in longest] or 'none'}", flush=True)
-        await come(clients[:1], registration(searched, version=2))
+        await come(clients[:1], topics=searched, version=2)
         tell(f"search among {searched} topics", await search(browser, url, searched, runs=runs))
         beating.cancel()
         await asyncio.gather(beating, return_exceptions=True)
@@ -137,7 +137,7 @@ async def updates(
         await asyncio.gather(*(client.aclose() for client in clients[:LEAVING]))
         await page.wait_for_timeout(1500)
         clients[:LEAVING] = clients_of(server, LEAVING)
-        await come(clients[:LEAVING], registration(topics))
+        await come(clients[:LEAVING], topics=topics)
         await page.wait_for_timeout(1500)
         mean.append((await busy_ms(session) - before_ms) / len(messages))
     longest: list[float] = await page.evaluate("globalThis.longTasks")

@@ -7,7 +7,7 @@ from typing import Final
 
 from websockets.asyncio.client import connect
 
-from benchmarks.suite.fleet_for_consoles import Serving, beat, clients_of, come, registration, serving
+from benchmarks.suite.fleet_for_consoles import Serving, beat, clients_of, come, serving
 
 TICKS_PER_S: Final = 100
 
@@ -20,7 +20,7 @@ async def main(brokers: int, topics: int, consoles: int, seconds: float) -> None
 async def measure(server: Serving, *, brokers: int, topics: int, consoles: int, seconds: float) -> None:
     pid = server.pid
     clients = clients_of(server, brokers)
-    await come(clients, registration(topics))
+    await come(clients, topics=topics)
     beating = asyncio.create_task(beat(clients))
     print(f"{brokers} brokers, {topics} topics, {resident_mb(pid):.0f} MB")
     await asyncio.sleep(5)

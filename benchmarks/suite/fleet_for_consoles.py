@@ -1,18 +1,18 @@
 """A server with a fleet to look at: brokers that announce many topics, and beat as long as somebody measures."""
 
 import asyncio
-import json
 import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from benchmarks.suite.plans import register_body, topic_names
 from routebook.client.client import NameServerClient
 from routebook.client.requests import Request
 from routebook.codes import RequestCode
 
-ANSWER_S = 300.0  # the machine is shared with a browser
+ANSWER_S: Final = 300.0  # the machine is shared with a browser
 
 
 class Serving(NamedTuple):
@@ -48,8 +48,9 @@ def clients_of(server: Serving, brokers: int) -> list[NameServerClient]:
     return [NameServerClient(server.nameserver, timeout_s=ANSWER_S) for _ in range(brokers)]
 
 
-async def come(clients: list[NameServerClient], body: bytes) -> None:
-    """Each as a broker of its own, with these topics."""
+async def come(clients: list[NameServerClient], *, topics: int, version: int = 1) -> None:
+    """Each as a broker of its own, with as many topics."""
+    body = register_body(topic_names(topics), counter=version)
     for number, client in enumerate(clients):
         await client.ask(Request(RequestCode.REGISTER_BROKER, lambda _: None, fields(number), body), timeout_s=ANSWER_S)
 
@@ -66,13 +67,3 @@ def fields(number: int) -> dict[str, str]:
     addr = f"10.{number // 250}.{number % 250}.1:10911"
     name = {"brokerName": f"broker-{number:03}", "brokerAddr": addr, "brokerId": "0"}
     return {**name, "clusterName": f"c{number % 3}", "haServerAddr": addr, "heartbeatTimeoutMillis": "3600000"}
-
-
-def registration(topics: int, *, version: int = 1) -> bytes:
-    names = [f"topic-{number:05}" for number in range(topics)]
-    queues = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
-    wrapper = {
-        "dataVersion": {"counter": version, "stateVersion": 0, "timestamp": 1_700_000_000_000},
-        "topicConfigTable": {name: {"topicName": name, **queues} for name in names},
-    }
-    return json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper}).encode()
