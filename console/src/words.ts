@@ -111,9 +111,9 @@ function happened(event: LiveEvent): string {
     case "peer_diverged": return `${event.peer ?? "a peer"} has other routes: ${number("differences")} differences`;
     case "peer_agreed": return `${event.peer ?? "a peer"} has the same routes again after ${duration(number("diverged_ms"))}`;
     case "preservation_entered": return `${number("silent")} of ${number("known")} brokers fell silent at once: their routes are kept`;
-    case "preservation_left": return `routes are no longer kept (${field("reason").replaceAll("_", " ")}) after ${duration(number("lasted_ms"))}`;
+    case "preservation_left": return `routes are no longer kept (${(event.reason ?? "?").replaceAll("_", " ")}) after ${duration(number("lasted_ms"))}`;
     case "server_started": return `this NameServer started, version ${field("version")}${number("recovered") > 0 ? `, ${number("recovered")} brokers known from before` : ""}`;
-    case "server_stopped": return `this NameServer stopped: ${field("reason")}`;
+    case "server_stopped": return `this NameServer stopped: ${event.reason ?? "?"}`;
     case "journal_hole": return `${number("count")} records are missing: ${field("why")}`;
     case "heartbeat_minute": return `${number("count")} heartbeats, greatest gap ${duration(number("max_gap_ms"))}`;
     case "lookup_minute": return `asked for ${number("count")} times${number("misses") > 0 ? `, ${number("misses")} in vain` : ""} by ${field("client") || "others"}`;

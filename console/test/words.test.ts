@@ -14,3 +14,8 @@ test("what a broker does by itself names nobody", () => {
   const left = event("broker_down", { broker: "a", broker_id: 0, addr: "10.0.0.1:1", reason: "closed", who: "broker", peer: "10.0.0.1:5" });
   assert.equal(said(left), "left (master at 10.0.0.1:1): its connection closed");
 });
+
+test("an end says why", () => {
+  assert.equal(said(event("server_stopped", { reason: "SIGTERM" })), "this NameServer stopped: SIGTERM");
+  assert.match(said(event("preservation_left", { reason: "brokers_returned", fields: { lasted_ms: 4000 } })), /no longer kept \(brokers returned\) after/);
+});
