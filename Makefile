@@ -41,7 +41,7 @@ contracts: setup ## imports point down
 check: lint types contracts test  ## the gate that CI runs
 
 demo: setup      ## two NameServers and a fleet with faults; ctrl-c ends it
-	$(BIN)/python -m routebook.fleet.demo
+	$(BIN)/python -m tools.demo
 
 console: tools   ## build the console again; fails if what is checked in differs
 	cd console && npm test --silent && npm run build --silent

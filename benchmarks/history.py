@@ -26,14 +26,14 @@ from routebook.events import (
     TopicCause,
     TopicsChanged,
 )
-from routebook.history.feeding import Feeder
-from routebook.history.history import History
-from routebook.journal.backlog import Pending
+from routebook.history.index.feeder import Feeder
+from routebook.history.query.history import History
 from routebook.journal.files import FolderFiles
-from routebook.journal.log import SegmentLog
-from routebook.journal.options import JournalOptions
 from routebook.journal.record import RecordEncoder
-from routebook.journal.rolling import roll_segment
+from routebook.journal.write.backlog import Pending
+from routebook.journal.write.open_segment import SegmentLog
+from routebook.journal.write.options import JournalOptions
+from routebook.journal.write.rolling import roll_segment
 
 BORN_MS = 1_731_700_000_000
 STEP_MS = 200

@@ -18,10 +18,10 @@ from routebook.events import Event
 from routebook.handlers import Caller
 from routebook.handlers.meter import Meter
 from routebook.journal.files import FolderFiles
-from routebook.journal.opening import open_journal
-from routebook.journal.options import JournalOptions
-from routebook.journal.upkeep import Upkeep
-from routebook.journal.writer import Writer
+from routebook.journal.write.open import open_journal
+from routebook.journal.write.options import JournalOptions
+from routebook.journal.write.upkeep import Upkeep
+from routebook.journal.write.writer import Writer
 from routebook.model import BrokerKey
 from routebook.settings import Settings
 from routebook.wire.command import Command

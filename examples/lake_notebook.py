@@ -19,8 +19,8 @@ SECONDS = int(os.environ.get("SECONDS", "20"))
 # %%
 from pyspark.sql import SparkSession  # noqa: E402
 
-from routebook.lake.java import java_home  # noqa: E402
-from routebook.lake.source import register  # noqa: E402
+from routebook.lake.spark.java import java_home  # noqa: E402
+from routebook.lake.spark.source import register  # noqa: E402
 
 os.environ.setdefault("JAVA_HOME", str(java_home(os.environ)))
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
@@ -50,7 +50,7 @@ spark.stop()
 
 # %%
 from routebook.lake.errors import LakeError  # noqa: E402
-from routebook.lake.opening import open_lake  # noqa: E402
+from routebook.lake.read.open import open_lake  # noqa: E402
 
 try:
     lake = open_lake(LAKE)

@@ -12,8 +12,8 @@ import msgspec
 import zstandard
 
 from benchmarks.suite.native import CACHE
-from routebook.fleet.shipped import load_scenario
-from routebook.fleet.simulation import Simulation
+from routebook.fleet.scenario_files import load_scenario
+from routebook.fleet.virtual.simulation import Simulation
 from routebook.journal.segments import Span, rolled_name
 
 LARGE_DAYS: Final = 10

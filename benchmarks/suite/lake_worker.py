@@ -15,10 +15,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from routebook.lake.parse import JSON_OPTIONS, json_schema
-from routebook.lake.pipeline import Pipeline, Stage
-from routebook.lake.session import SessionOptions, open_session
-from routebook.lake.steps import STEPS
+from routebook.lake.build.parse import JSON_OPTIONS, json_schema
+from routebook.lake.build.pipeline import Pipeline, Stage
+from routebook.lake.build.steps import STEPS
+from routebook.lake.spark.session import SessionOptions, open_session
 
 
 class Stages:

@@ -15,7 +15,7 @@ PATIENCE_S = 60
 @pytest.mark.slow
 def test_it_comes_and_goes() -> None:
     demo = subprocess.Popen(
-        [sys.executable, "-m", "routebook.fleet.demo", "--no-lake"],
+        [sys.executable, "-m", "tools.demo", "--no-lake"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -8,8 +8,8 @@ import pytest
 
 from routebook.client.addresses import Address, parse_addresses
 from routebook.client.dial import open_link
-from routebook.fleet.report import FleetReport
-from routebook.fleet.run import FleetRun
+from routebook.fleet.live.report import FleetReport
+from routebook.fleet.live.run import FleetRun
 from routebook.fleet.scenario import parse_scenario
 from routebook.testing import LocalNameServer
 from routebook.wire.command import Command

@@ -9,8 +9,8 @@ import threading
 import time
 from pathlib import Path
 
-from routebook.server.files import backup_of
-from routebook.server.load import load_kv
+from routebook.server.state.atomic_file import backup_of
+from routebook.server.state.startup_files import load_kv
 from tests.support.process import serving
 from tests.support.remoting import Client, get_kv, put_kv
 

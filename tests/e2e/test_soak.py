@@ -16,7 +16,7 @@ import pytest
 
 from routebook.events import JournalHole, KvChanged, ServerStarted
 from routebook.journal.files import FolderFiles
-from routebook.journal.verify import verify
+from routebook.journal.read.verify import verify
 from tests.support.agreement import View, from_journal, over_remoting
 from tests.support.fake_fleet import FakeBroker, look_up, operate, together
 from tests.support.journals import events

@@ -12,11 +12,11 @@ from typing import Final
 from routebook.client.registration import encode_registration_body
 from routebook.errors import BadRequest, JournalError, ProtocolError
 from routebook.handlers import Caller, NameServer, dispatch
-from routebook.journal.opening import open_journal
-from routebook.journal.options import JournalOptions
-from routebook.journal.reader import Line, read
+from routebook.journal.read.reader import Line, read
+from routebook.journal.read.verify import verify
 from routebook.journal.record import decode_record, encode_record
-from routebook.journal.verify import verify
+from routebook.journal.write.open import open_journal
+from routebook.journal.write.options import JournalOptions
 from routebook.kv import KvStore
 from routebook.properties import MalformedEscape, decode_file, decode_wire, edit, encode_file, parse
 from routebook.settings import Settings, from_values

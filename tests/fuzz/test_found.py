@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from routebook.errors import JournalError, ProtocolError, SnapshotError
-from routebook.history.feeding import Feeder
-from routebook.journal.mark import read_mark
-from routebook.journal.reader import Line, read
+from routebook.history.index.feeder import Feeder
+from routebook.journal.read.reader import Line, read
 from routebook.journal.record import decode_record
 from routebook.journal.segments import MARK_NAME
-from routebook.peers.fetching import Fetch
+from routebook.journal.write.sequence_reserve import read_mark
+from routebook.peers.fetch import Fetch
 from routebook.properties import parse
-from routebook.server.health import Condition
 from routebook.server.http.live.tab import Tab
-from routebook.server.snapshot import Snapshot, _as
+from routebook.server.observe.health import Condition
+from routebook.server.state.snapshot_file import Snapshot, _as
 from routebook.wire.json_header import decode_json_header
 from tests.support.asynchronous import asynchronous
 from tests.support.faulty_files import FaultyFiles

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from routebook.client.addresses import Address
-from routebook.fleet.run import FleetRun
+from routebook.fleet.live.run import FleetRun
 from routebook.fleet.scenario import parse_scenario
 from routebook.testing import LocalNameServer
 from tests.support.java import java_broker, java_nameserver

@@ -6,7 +6,7 @@ import pytest
 
 from routebook.client.client import NameServerClient
 from routebook.disagreements import Kind
-from routebook.peers.watching import Peers
+from routebook.peers.monitor import Peers
 from routebook.routes import RouteTable
 from tests.support.asynchronous import asynchronous
 from tests.support.java import java_nameserver

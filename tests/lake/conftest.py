@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from routebook.lake.session import SessionOptions, open_session
+from routebook.lake.spark.session import SessionOptions, open_session
 from tests.support.lake import SmallLake
 
 SMALL = {

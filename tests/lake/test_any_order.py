@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from routebook.lake.steps import STEPS
+from routebook.lake.build.steps import STEPS
 from tests.support.bronze import from_lines
 from tests.support.lake_refresh import needed, refreshed
 from tests.support.lake_story import story

@@ -13,8 +13,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from routebook.lake.java import java_home
-from routebook.lake.session import EXTENSIONS, PACKAGES
+from routebook.lake.spark.java import java_home
+from routebook.lake.spark.session import EXTENSIONS, PACKAGES
 from tests.support.lake import line, write_rolled
 from tests.support.lake_processes import LIMIT_S, contents, finish, start
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routebook.lake.coverage import WORD, Coverage, merged, ranges_of
-from routebook.lake.holes import NO_SEGMENT, Explained, find_holes
+from routebook.lake.build.coverage import WORD, Coverage, merged, ranges_of
+from routebook.lake.build.holes import NO_SEGMENT, Explained, find_holes
 
 numbers = st.sets(st.integers(min_value=1, max_value=40_000), max_size=200)
 

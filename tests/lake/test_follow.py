@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from routebook.lake import follow
-from routebook.lake.follow import Follower
+from routebook.lake.build import follow
+from routebook.lake.build.follow import Follower
 from routebook.lake.status import State, Status, read_status, write_status
 from tests.support.lake import SmallLake, numbered, write_rolled
 

@@ -5,7 +5,7 @@ from random import Random
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
-from routebook.lake.gold.histograms import bucket_floor, percentile
+from routebook.lake.build.gold.histograms import bucket_floor, percentile
 from routebook.rollup import bucket_floor as floor_of
 from routebook.rollup import bucket_of
 from routebook.rollup import percentile as percentile_of

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from routebook.lake.errors import NoJava
-from routebook.lake.java import fit_for_spark, java_home, version_of
+from routebook.lake.spark.java import fit_for_spark, java_home, version_of
 
 
 def pretend(home: Path, version: str) -> Path:
@@ -33,7 +33,7 @@ def test_the_machines_own_is_taken_from_17_on(tmp_path: Path) -> None:
 
 
 def test_no_java_says_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("routebook.lake.java._brought", lambda: None)
+    monkeypatch.setattr("routebook.lake.spark.java._brought", lambda: None)
     old = pretend(tmp_path / "old", "11.0.2")
     with pytest.raises(NoJava, match=r"old is Java 11\): set JAVA_HOME"):
         java_home({"JAVA_HOME": str(old), "PATH": ""})

@@ -6,9 +6,9 @@ import msgspec
 
 from routebook.events import Event
 from routebook.journal.record import FORMAT_VERSION as JOURNAL_VERSION
-from routebook.lake.bronze import EVENTS
-from routebook.lake.ddl import columns_of
-from routebook.lake.kinds import ENVELOPE, FORMAT_VERSION, KINDS, column_of
+from routebook.lake.tables.bronze import EVENTS
+from routebook.lake.tables.ddl import columns_of
+from routebook.lake.tables.kinds import ENVELOPE, FORMAT_VERSION, KINDS, column_of
 
 COLUMNS = dict(columns_of(EVENTS.columns))
 TYPES = {str: "string", int: ("int", "bigint", "timestamp"), bool: "boolean"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from routebook.lake.gold.tables import BROKER_SESSIONS
+from routebook.lake.tables.gold import BROKER_SESSIONS
 from tests.support.process import serving
 from tests.support.small_lakes import SmallLake
 

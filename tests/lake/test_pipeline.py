@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from routebook.lake.builds import FORMAT_PROPERTY, Builds
-from routebook.lake.coverage import Coverage
+from routebook.lake.build.coverage import Coverage
+from routebook.lake.build.ingest import Counts
+from routebook.lake.build.pipeline import Pipeline
+from routebook.lake.build.publish import FORMAT_PROPERTY, Builds
+from routebook.lake.build.silver.broker_spans import STEP as BROKER_SPANS
+from routebook.lake.build.silver.observed import STEP as OBSERVED
+from routebook.lake.build.step import Inputs, Step
+from routebook.lake.build.store import Store
 from routebook.lake.errors import LakeBusy, NewerLake
-from routebook.lake.ingest import Counts
 from routebook.lake.lock import LakeLock
-from routebook.lake.meta import BUILDS
-from routebook.lake.pipeline import Pipeline
-from routebook.lake.session import CATALOG
-from routebook.lake.silver.broker_spans import STEP as BROKER_SPANS
-from routebook.lake.silver.observed import STEP as OBSERVED
-from routebook.lake.step import Inputs, Step
-from routebook.lake.store import Store
-from routebook.lake.table import Grows, Layer, Table
+from routebook.lake.spark.session import CATALOG
+from routebook.lake.tables.meta import BUILDS
+from routebook.lake.tables.table import Grows, Layer, Table
 from tests.support.lake import FEW, SmallLake, line, numbered, write_rolled
 
 DAILY = Table(

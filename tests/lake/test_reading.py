@@ -10,8 +10,8 @@ import pytest
 from pyiceberg.types import LongType
 
 from routebook.lake.errors import BrokenLake, NewerLake, NoLake, QueryError, QueryTimeout
-from routebook.lake.opening import open_lake
-from routebook.lake.reading import Lake
+from routebook.lake.read.open import open_lake
+from routebook.lake.read.reader import Lake
 from tests.support.small_lakes import SmallLake
 
 COLUMNS = "ns string, at timestamp, day date, n bigint, names array<string>, counts map<string, bigint>, share double"
@@ -219,6 +219,6 @@ def test_a_broken_lake_says_what_is_broken(small: SmallLake, damage: str) -> Non
 
 def test_deleted_rows_are_not_seen(small: SmallLake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where files alone do not tell the rows, PyIceberg reads them."""
-    monkeypatch.setattr("routebook.lake.published._local", lambda location: None)
+    monkeypatch.setattr("routebook.lake.read.catalog._local", lambda location: None)
     lake = Lake.open(small.path)
     assert lake.query("SELECT ns, at FROM things ORDER BY n DESC LIMIT 1").rows == [("b", "2026-01-02T13:00:00.250Z")]

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from routebook.fleet.shipped import load_scenario
-from routebook.fleet.simulation import Simulation
-from routebook.lake.declared import declared
-from routebook.lake.opening import open_lake
-from routebook.lake.reading import Lake
+from routebook.fleet.scenario_files import load_scenario
+from routebook.fleet.virtual.simulation import Simulation
+from routebook.lake.read.open import open_lake
+from routebook.lake.read.reader import Lake
 from routebook.lake.reports import REPORTS, make_report
 from routebook.lake.reports.availability import daily, from_spans
 from routebook.lake.reports.scope import Scope
+from routebook.lake.tables.registry import declared
 from tests.support.process import Process
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ START_MS = 1_767_225_600_000
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    pytest.importorskip("routebook.cli.lake")
+    pytest.importorskip("routebook.cli.commands.lake")
     folder = tmp_path_factory.mktemp("built")
     scenario = load_scenario("eventful-days").sized(brokers=6, topics=12, clients=3)
     Simulation(scenario, days=1.25, seed=5, nameservers=2, start_ms=START_MS, out=folder / "sim").run()

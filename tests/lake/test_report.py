@@ -11,15 +11,15 @@ import msgspec
 import pytest
 import typer
 
-from routebook.cli.lake_read import add_reading
+from routebook.cli.commands.lake_read import add_reading
 from routebook.errors import RoutebookError, UsageError
-from routebook.lake.html.page import page
-from routebook.lake.opening import open_lake
-from routebook.lake.reading import Lake
+from routebook.lake.read.open import open_lake
+from routebook.lake.read.reader import Lake
 from routebook.lake.reports import REPORTS, all_reports, make_report
 from routebook.lake.reports.availability import Availability
 from routebook.lake.reports.divergence import Divergence
 from routebook.lake.reports.heartbeats import Tradeoff
+from routebook.lake.reports.html.page import page
 from routebook.lake.reports.outages import Outages
 from routebook.lake.reports.topics import Demand, Placement
 from tests.support.sample_lake import DAYS, GONE, sample_lake

@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from routebook.codes import PERM_WRITE
 from routebook.fleet.scenario import Scenario, parse_scenario
-from routebook.fleet.simulation import Simulation
-from routebook.history.history import History
-from routebook.history.offline import open_offline
-from routebook.lake.steps import STEPS
+from routebook.fleet.virtual.simulation import Simulation
+from routebook.history.query.history import History
+from routebook.history.query.offline import open_offline
+from routebook.lake.build.steps import STEPS
 from routebook.model import TopicRoute
 from tests.support.bronze import from_lines
 from tests.support.journal_lines import journal_lines

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from routebook.lake.steps import STEPS
+from routebook.lake.build.steps import STEPS
 from tests.support.bronze import from_lines
 from tests.support.lake_refresh import needed, refreshed
 from tests.support.route_story import route_story

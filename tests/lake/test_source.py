@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 from routebook.cli import main
 from routebook.errors import RoutebookError
 from routebook.journal.files import FolderFiles
-from routebook.lake.source import JournalStream, Wanted, register
+from routebook.lake.spark.source import JournalStream, Wanted, register
 from tests.support.process import Process, serving
 from tests.support.small_journals import STARTED, Journal, added, down, up
 

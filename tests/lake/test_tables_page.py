@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from routebook.lake.declared import declared
-from routebook.lake.tables_page import markdown
+from routebook.lake.tables.registry import declared
+from tools.tables_page import markdown
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "tables.md"
 # The tables and columns that users' scripts rely upon by name
@@ -26,7 +26,7 @@ RELIED_UPON = {
 
 
 def test_the_document_is_what_is_declared() -> None:
-    # to make it again: python -m routebook.lake.tables_page > docs/tables.md
+    # to make it again: python -m tools.tables_page > docs/tables.md
     assert DOCUMENT.read_text(encoding="utf-8") == markdown()
 
 

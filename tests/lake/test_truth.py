@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from routebook.fleet.shipped import shipped_names
-from routebook.fleet.truth import Expected
-from routebook.lake.steps import STEPS
+from routebook.fleet.scenario_files import shipped_names
+from routebook.fleet.virtual.truth import Expected
+from routebook.lake.build.steps import STEPS
 from tests.support.lake_truth import Score, Simulated, built, is_settling, match, ms, of_fleet, simulate
 
 SEEDS = (1, 2)

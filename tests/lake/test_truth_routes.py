@@ -15,11 +15,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from routebook.fleet.scenario import FaultKind
-from routebook.fleet.shipped import load_scenario, shipped_names
-from routebook.fleet.simulation import Simulation
-from routebook.fleet.truth import Expected, Truth
-from routebook.lake.silver.differences import PROPAGATION_S
-from routebook.lake.steps import STEPS
+from routebook.fleet.scenario_files import load_scenario, shipped_names
+from routebook.fleet.virtual.simulation import Simulation
+from routebook.fleet.virtual.truth import Expected, Truth
+from routebook.lake.build.silver.differences import PROPAGATION_S
+from routebook.lake.build.steps import STEPS
 from tests.support.bronze import from_lines
 from tests.support.fleet_truth import read_truth
 from tests.support.journal_lines import journal_lines

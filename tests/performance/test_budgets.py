@@ -15,13 +15,13 @@ import pytest
 
 from routebook.events import KvChanged
 from routebook.handlers import NameServer, brokers
-from routebook.handlers.repeats import Repeats
+from routebook.handlers.fast_lookup import Repeats
 from routebook.journal.files import FolderFiles
-from routebook.journal.options import JournalOptions
 from routebook.journal.record import RecordEncoder
-from routebook.journal.writer import Writer
+from routebook.journal.write.options import JournalOptions
+from routebook.journal.write.writer import Writer
 from routebook.routes.table import RouteTable
-from routebook.server.connection import Connection
+from routebook.server.net.connection import Connection
 from routebook.wire.codec import encode
 from routebook.wire.command import Command
 from tests.support.asynchronous import asynchronous

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from routebook.cli.commands import available
+from routebook.cli.registry import available
 from tests.support.process import serving
 from tests.support.registered import broker, registered, topic
 from tests.support.shell import routebook

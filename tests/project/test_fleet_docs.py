@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from routebook.fleet.personas import PERSONAS
+from routebook.fleet.client_profiles import PERSONAS
 from routebook.fleet.scenario import BrokerTerms, ClientTerms, Fault, FaultKind, Scenario, TopicTerms
-from routebook.fleet.shipped import load_scenario, shipped_names
-from routebook.fleet.truth import Expected, Truth
+from routebook.fleet.scenario_files import load_scenario, shipped_names
+from routebook.fleet.virtual.truth import Expected, Truth
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "fleet.md").read_text()

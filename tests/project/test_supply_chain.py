@@ -13,8 +13,9 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from deploy.sbom import installed, sbom
 from packaging.requirements import Requirement
+
+from tools.sbom import installed, sbom
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -54,7 +55,7 @@ def test_bill_of_materials() -> None:
 
 
 def test_bill_of_materials_as_a_command() -> None:
-    command = [sys.executable, str(ROOT / "deploy" / "sbom.py")]
+    command = [sys.executable, str(ROOT / "tools" / "sbom.py")]
     environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert json.loads(done.stdout)["metadata"]["timestamp"] == "2023-11-14T22:13:20Z"

@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from routebook.history.history import History
-from routebook.history.indexer import Indexer
-from routebook.history.schema import open_index
-from routebook.journal.reader import Line
+from routebook.history.index.indexer import Indexer
+from routebook.history.index.schema import open_index
+from routebook.history.query.history import History
+from routebook.journal.read.reader import Line
 from routebook.journal.record import Record
 from routebook.model import TopicRoute
 from tests.support.random_traffic import (

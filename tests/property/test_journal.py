@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routebook.events import Event, JournalHole, ServerStopped
-from routebook.journal.opening import open_journal
-from routebook.journal.options import JournalOptions
-from routebook.journal.reader import Hole, Line, read
+from routebook.journal.read.reader import Hole, Line, read
+from routebook.journal.read.verify import verify
 from routebook.journal.record import Record, decode_record, encode_record
-from routebook.journal.verify import verify
-from routebook.journal.writer import Writer
+from routebook.journal.write.open import open_journal
+from routebook.journal.write.options import JournalOptions
+from routebook.journal.write.writer import Writer
 from tests.support.faulty_files import Crash, FaultyFiles
 
 OPTIONS = JournalOptions(segment_bytes=700, batch_bytes=400, queue_records=12)

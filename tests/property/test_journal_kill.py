@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from routebook.journal.files import FolderFiles
-from routebook.journal.lines import Damage
-from routebook.journal.opening import open_journal
-from routebook.journal.options import JournalOptions
-from routebook.journal.reader import Line, read
-from routebook.journal.verify import verify
+from routebook.journal.read.lines import Damage
+from routebook.journal.read.reader import Line, read
+from routebook.journal.read.verify import verify
+from routebook.journal.write.open import open_journal
+from routebook.journal.write.options import JournalOptions
 
 VICTIM = Path(__file__).parent.parent / "support" / "journal_victim.py"
 KILLS = 36

@@ -12,15 +12,15 @@ from hypothesis import given, settings
 
 from routebook.events import DownReason, ServerStarted
 from routebook.handlers import Caller, NameServer, Outcome, dispatch
-from routebook.journal.options import JournalOptions
-from routebook.journal.reader import Line, read
+from routebook.journal.read.reader import Line, read
+from routebook.journal.write.options import JournalOptions
 from routebook.model import QueueData, Registration
 from routebook.routes import RouteTable
 from routebook.routes.image import capture
-from routebook.server.notes import Notes
-from routebook.server.recorder import Recorder
-from routebook.server.snapshot import Found, Snapshot, decode, encode
-from routebook.server.warm import recall
+from routebook.server.observe.event_log import Notes
+from routebook.server.state.recorder import Recorder
+from routebook.server.state.snapshot_file import Found, Snapshot, decode, encode
+from routebook.server.state.warm_start import recall
 from routebook.settings import Settings
 from routebook.wire.command import Command
 from tests.property.test_route_table import BROKERS, TOPICS, connections, ids, keys, queue_datas, registrations

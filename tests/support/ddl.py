@@ -2,7 +2,7 @@
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 
-from routebook.lake.ddl import split
+from routebook.lake.tables.ddl import split
 
 _PLAIN = {
     "string": pa.string(),

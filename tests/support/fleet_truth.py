@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from routebook.events import BrokerDown, BrokerUp, Event, TopicDeleted, TopicsChanged
-from routebook.fleet.simulation import TRUTH_FILE
-from routebook.fleet.truth import Expected, Truth
+from routebook.fleet.virtual.simulation import TRUTH_FILE
+from routebook.fleet.virtual.truth import Expected, Truth
 from routebook.journal.files import FolderFiles
-from routebook.journal.reader import Line, read
+from routebook.journal.read.reader import Line, read
 from routebook.journal.record import Record, kind_of
 
 

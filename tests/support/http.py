@@ -11,18 +11,18 @@ import msgspec
 
 from routebook.events import Event, KvChanged
 from routebook.journal.files import Files
-from routebook.journal.opening import open_journal
-from routebook.journal.options import JournalOptions
 from routebook.journal.record import FORMAT_VERSION, Record
-from routebook.journal.writer import Writer
-from routebook.server.counts import Counts
-from routebook.server.feed import Feed
-from routebook.server.health import Health, of_journal
+from routebook.journal.write.open import open_journal
+from routebook.journal.write.options import JournalOptions
+from routebook.journal.write.writer import Writer
 from routebook.server.http.app import Parts, build
 from routebook.server.http.context import HttpContext
 from routebook.server.http.guard import Guard
-from routebook.server.http.hosts import known_hosts
-from routebook.server.timing import Latencies
+from routebook.server.http.transport.hosts import known_hosts
+from routebook.server.observe.health import Health, of_journal
+from routebook.server.observe.latency import Latencies
+from routebook.server.observe.request_counts import Counts
+from routebook.server.state.feed import Feed
 from tests.support.faulty_files import FaultyFiles
 from tests.support.requests import Asker
 
@@ -70,7 +70,7 @@ class Rig:
         )
 
     def record(self, event: Event, *, at_ms: int = 1) -> int:
-        """As server/recorder.py does: the journal first, then who listens."""
+        """As server/state/recorder.py does: the journal first, then who listens."""
         if self.writer is None:
             self._seq += 1
             seq = self._seq

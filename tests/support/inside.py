@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from routebook.server.home import Home
 from routebook.server.server import Server
+from routebook.server.state.home import Home
 from routebook.settings import Settings, from_values
 from tests.support.remoting_frames import Reply, Request
 

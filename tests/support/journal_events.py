@@ -31,11 +31,11 @@ from routebook.events import (
     TopicDeleted,
     TopicsChanged,
 )
-from routebook.journal.backlog import Pending
-from routebook.journal.log import SegmentLog
-from routebook.journal.options import JournalOptions
 from routebook.journal.record import RecordEncoder
-from routebook.journal.rolling import roll_segment
+from routebook.journal.write.backlog import Pending
+from routebook.journal.write.open_segment import SegmentLog
+from routebook.journal.write.options import JournalOptions
+from routebook.journal.write.rolling import roll_segment
 from routebook.model import DataVersion, TopicQueueMappingInfo
 from tests.support.faulty_files import FaultyFiles
 

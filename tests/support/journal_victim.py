@@ -6,8 +6,8 @@ from pathlib import Path
 
 from routebook.events import ServerStopped
 from routebook.journal.files import FolderFiles
-from routebook.journal.opening import open_journal
-from routebook.journal.options import JournalOptions
+from routebook.journal.write.open import open_journal
+from routebook.journal.write.options import JournalOptions
 
 
 def now_ms() -> int:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from routebook.journal.files import FolderFiles
-from routebook.journal.lines import Damage
-from routebook.journal.reader import Line, read
+from routebook.journal.read.lines import Damage
+from routebook.journal.read.reader import Line, read
 from routebook.journal.record import Record
 
 T = TypeVar("T")

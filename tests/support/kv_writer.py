@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 
 from routebook.kv import KvStore
-from routebook.server.files import write_atomically
-from routebook.server.load import load_kv
+from routebook.server.state.atomic_file import write_atomically
+from routebook.server.state.startup_files import load_kv
 
 _PADDING = "x" * 20_000  # so that a write takes long enough to be interrupted
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from routebook.lake.opening import open_lake
+from routebook.lake.read.open import open_lake
 
 LIMIT_S = 900.0  # a machine may be busy; nothing is measured by it
 TABLES = ("gold.broker_sessions", "gold.route_timeline", "gold.lookup_demand", "silver.observed", "meta.holes")

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from routebook.lake.refresh import refresh_in_memory, schema
-from routebook.lake.silver.tables import OBSERVED
-from routebook.lake.step import Step
-from routebook.lake.window import find_windows
+from routebook.lake.build.refresh import refresh_in_memory, schema
+from routebook.lake.build.step import Step
+from routebook.lake.build.window import find_windows
+from routebook.lake.tables.silver import OBSERVED
 
 
 def needed(steps: Sequence[Step], *names: str) -> list[Step]:

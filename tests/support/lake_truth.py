@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from routebook.fleet.shipped import load_scenario
-from routebook.fleet.simulation import Simulation
-from routebook.fleet.truth import Expected, Truth
-from routebook.lake.step import Step
+from routebook.fleet.scenario_files import load_scenario
+from routebook.fleet.virtual.simulation import Simulation
+from routebook.fleet.virtual.truth import Expected, Truth
+from routebook.lake.build.step import Step
 from tests.support.bronze import from_fleets
 from tests.support.fleet_truth import read_truth
 from tests.support.lake_refresh import needed, refreshed

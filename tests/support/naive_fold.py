@@ -16,7 +16,7 @@ from routebook.events import (
     TopicsChanged,
 )
 from routebook.journal.files import Files
-from routebook.journal.reader import Hole, Line, read
+from routebook.journal.read.reader import Hole, Line, read
 from routebook.journal.record import UnknownEvent
 from routebook.routes.state import Tables, shape_of
 

@@ -12,12 +12,12 @@ from routebook.events import (
     TopicCause,
     TopicsChanged,
 )
-from routebook.journal.backlog import Pending
 from routebook.journal.files import FolderFiles
-from routebook.journal.log import SegmentLog
-from routebook.journal.options import JournalOptions
 from routebook.journal.record import RecordEncoder
-from routebook.journal.rolling import roll_segment
+from routebook.journal.write.backlog import Pending
+from routebook.journal.write.open_segment import SegmentLog
+from routebook.journal.write.options import JournalOptions
+from routebook.journal.write.rolling import roll_segment
 
 BORN = 1_731_700_000_000
 RW = Queues(6, 8, 8, 0)

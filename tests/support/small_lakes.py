@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 from pyiceberg.catalog.sql import SqlCatalog
 
-from routebook.lake.declared import declared
-from routebook.lake.meta import BUILDS
+from routebook.lake.tables.meta import BUILDS
+from routebook.lake.tables.registry import declared
 from tests.support.ddl import arrow_schema
 
 Rows = Sequence[Mapping[str, Any]]

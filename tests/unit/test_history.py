@@ -16,10 +16,10 @@ from routebook.events import (
     ServerStopped,
     TopicDeleted,
 )
-from routebook.history.answers import PastRoute
-from routebook.history.feeding import Feeder
-from routebook.history.history import History
-from routebook.history.offline import open_offline
+from routebook.history.index.feeder import Feeder
+from routebook.history.query.answers import PastRoute
+from routebook.history.query.history import History
+from routebook.history.query.offline import open_offline
 from tests.support.small_journals import BORN, STARTED, Journal, added, down, gone, up
 
 

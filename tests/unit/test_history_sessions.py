@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from routebook.events import BrokerChanged, BrokerDown, DownReason, ServerStarted, ServerStopped
-from routebook.history.offline import open_offline
-from routebook.history.sessions import Run, Session
+from routebook.history.query.offline import open_offline
+from routebook.history.query.sessions import Run, Session
 from tests.support.small_journals import BORN, STARTED, Journal, down, up
 
 

@@ -42,7 +42,7 @@ def _run(args: list[str]) -> int:
         print(f"routebook {__version__}")
         return 0
     if name in {"serve", "up"}:
-        from routebook.cli.commands import COMMANDS
+        from routebook.cli.registry import COMMANDS
 
         return int(COMMANDS[name].load()(args[1:]))
     code = _quickly(name, args[1:])
@@ -57,7 +57,7 @@ def _quickly(name: str, args: list[str]) -> int | None:
     """Run a command whose arguments are plain; None where typer must look at them."""
     import os
 
-    from routebook.cli.commands import COMMANDS
+    from routebook.cli.registry import COMMANDS
 
     if name not in COMMANDS or "_ROUTEBOOK_COMPLETE" in os.environ:
         return None

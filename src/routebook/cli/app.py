@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from routebook.cli.commands import Entry, available
 from routebook.cli.parameters import Argument, Command, Taken, call, taken_by
+from routebook.cli.registry import Entry, available
 
 _HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
 _EXIT_USAGE: Final = 2

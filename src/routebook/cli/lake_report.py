@@ -6,14 +6,14 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from routebook.cli.output import print_table, say
-from routebook.lake.html.calendar import grade, percent
-from routebook.lake.html.parts import when
-from routebook.lake.html.svg import figure, length
 from routebook.lake.reports import REPORTS
 from routebook.lake.reports.audit import Audit
 from routebook.lake.reports.availability import Availability
 from routebook.lake.reports.divergence import Convergence, Divergence
 from routebook.lake.reports.heartbeats import Heartbeats, Tradeoff
+from routebook.lake.reports.html.calendar import grade, percent
+from routebook.lake.reports.html.parts import when
+from routebook.lake.reports.html.svg import figure, length
 from routebook.lake.reports.outages import Flaps, Outages
 from routebook.lake.reports.scope import Report, zone_of
 from routebook.lake.reports.topics import SKEWED, Demand, Placement

@@ -39,7 +39,7 @@ def printable(text: str) -> str:
     """What others gave a name may hold line ends and terminal escapes: by their number."""
     if text.isprintable():
         return text
-    from routebook.server.log import escape
+    from routebook.server.observe.log import escape
 
     return escape(text, max_chars=_MAX_CHARS)
 
@@ -75,7 +75,7 @@ def _wrapped(text: str, indent: int) -> list[str]:
 
 def complain(line: str) -> None:
     """One line on stderr."""
-    from routebook.server.log import escape
+    from routebook.server.observe.log import escape
 
     sys.stdout.flush()
     print(f"routebook: {escape(line, max_chars=_MAX_CHARS)}", file=sys.stderr)

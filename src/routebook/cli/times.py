@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from routebook.errors import UsageError
-from routebook.journal.describe import describe_time
+from routebook.journal.read.describe import describe_time
 
 
 def parse_time(text: str, option: str) -> int:

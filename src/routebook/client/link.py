@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, cast
 
 from routebook.client.addresses import Address
-from routebook.client.impostors import TELLING_BYTES, name_impostor, speaks_http2
+from routebook.client.foreign_protocols import TELLING_BYTES, name_impostor, speaks_http2
 from routebook.errors import ConnectionFailed, NotANameServer, ProtocolError, Unreachable, Untrusted
 from routebook.wire.codec import encode
 from routebook.wire.command import Command, SerializeType

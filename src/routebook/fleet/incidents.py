@@ -12,10 +12,10 @@ import msgspec
 
 from routebook.codes import DEFAULT_HEARTBEAT_TIMEOUT_MS
 from routebook.errors import UsageError
-from routebook.fleet.census import Census, Group, Member
-from routebook.fleet.chance import chance
+from routebook.fleet.broker_requests import NOT_ACTIVE_MS
+from routebook.fleet.population import Census, Group, Member
+from routebook.fleet.randomness import chance
 from routebook.fleet.scenario import Fault, FaultKind, Scenario
-from routebook.fleet.voice import NOT_ACTIVE_MS
 from routebook.model import TopicConfig
 
 DAY_MS: Final = 86_400_000

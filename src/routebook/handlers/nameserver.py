@@ -5,9 +5,9 @@ from collections.abc import Container
 
 from routebook.effects import Change
 from routebook.events import DownReason, Event
+from routebook.handlers.expiry_protection import Preservation
 from routebook.handlers.meter import Meter
 from routebook.handlers.outcome import Outcome
-from routebook.handlers.preservation import Preservation
 from routebook.handlers.route_cache import RouteCache
 from routebook.kv import KvStore
 from routebook.model import BrokerKey

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from routebook.server.connection import Shared
-from routebook.server.denials import EVERY_S
+from routebook.server.access.denials import EVERY_S
+from routebook.server.net.connection import Shared
 
 if TYPE_CHECKING:
-    from routebook.server.access import AccessFile
+    from routebook.server.access.identities_file import AccessFile
 
 _FIRST_SCAN_S: Final = 5.0
 _TLS_WATCH_S: Final = 0.5

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from routebook.routes import RouteTable
-from routebook.server.health import Condition, Fact, Part
-from routebook.server.recorder import Recorder
+from routebook.server.observe.health import Condition, Fact, Part
+from routebook.server.state.recorder import Recorder
 from routebook.settings import Settings
 
 if TYPE_CHECKING:
-    from routebook.peers.watching import Peers
+    from routebook.peers.monitor import Peers
 
 
 def open_peers(
@@ -24,7 +24,7 @@ def open_peers(
     if not settings.peers:
         return None
     from routebook.client.signing import Credentials  # noqa: PLC0415  the client, after listening and for who needs it
-    from routebook.peers.watching import Peers  # noqa: PLC0415
+    from routebook.peers.monitor import Peers  # noqa: PLC0415
 
     access_key, secret_key = settings.peers_credentials
     return Peers(

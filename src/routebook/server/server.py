@@ -20,38 +20,38 @@ from routebook.errors import ListenError
 from routebook.events import DownReason
 from routebook.handlers import NameServer
 from routebook.kv import KvStore
-from routebook.server.chronicle import Chronicle
+from routebook.server.access.denials import Denials
 from routebook.server.clock import Clock
-from routebook.server.connection import Connection, Shared
-from routebook.server.denials import Denials
-from routebook.server.effects import Performer
-from routebook.server.gate import Gate
-from routebook.server.health import Health, service_gate
-from routebook.server.home import Home
+from routebook.server.health_checks import limits_part, preservation_part
 from routebook.server.housekeeping import Housekeeping
 from routebook.server.http.context import HttpContext
 from routebook.server.http.listener import HttpListener, announce
-from routebook.server.idle import IdleSweep
-from routebook.server.limits import Limits
-from routebook.server.listening import BACKLOG, open_socket
-from routebook.server.load import load_kv
-from routebook.server.log import get_log
-from routebook.server.minutes import Minutes
-from routebook.server.notes import Notes
-from routebook.server.notices import Notices
+from routebook.server.net.admission import Gate
+from routebook.server.net.cluster_test import Product
+from routebook.server.net.connection import Connection, Shared
+from routebook.server.net.effects import Performer
+from routebook.server.net.idle import IdleSweep
+from routebook.server.net.limits import Limits
+from routebook.server.net.listeners import BACKLOG, open_socket
+from routebook.server.net.load_monitor import Pressure
+from routebook.server.net.min_broker_notices import Notices
+from routebook.server.observe.event_log import Notes
+from routebook.server.observe.health import Health, service_gate
+from routebook.server.observe.log import get_log
 from routebook.server.peers import open_peers, peers_part
-from routebook.server.pressure import Pressure
-from routebook.server.probes import limits_part, preservation_part
-from routebook.server.product import Product
-from routebook.server.recorder import Recorder
-from routebook.server.saving import Saver
-from routebook.server.tls import TlsContexts
+from routebook.server.state.config_saver import Saver
+from routebook.server.state.home import Home
+from routebook.server.state.persistence import Chronicle
+from routebook.server.state.recorder import Recorder
+from routebook.server.state.rollups import Minutes
+from routebook.server.state.startup_files import load_kv
+from routebook.server.tls.session import TlsContexts
 from routebook.settings import Settings
 from routebook.wire.command import SerializeType
 
 if TYPE_CHECKING:
-    from routebook.peers.watching import Peers
-    from routebook.server.access import AccessFile
+    from routebook.peers.monitor import Peers
+    from routebook.server.access.identities_file import AccessFile
 
 _HIGH_WATER: Final = 64 * 1024  # Netty's
 _LOW_WATER: Final = 32 * 1024
@@ -119,7 +119,7 @@ class Server:
         self.denials = denials = Denials(recorder, self._clock.wall_ms)
         authority = None
         if self.access is not None:
-            from routebook.server.authority import Authority  # noqa: PLC0415  for who needs it
+            from routebook.server.access.authorize import Authority  # noqa: PLC0415  for who needs it
 
             authority = Authority(self.access, nameserver, denials)
         gate = Gate(nameserver, time=loop.time, requests_per_second=limit.requests_per_second, authority=authority)
@@ -294,7 +294,7 @@ def _identities(settings: Settings) -> "AccessFile | None":
     """Who may ask what; None: everybody everything. Raises AccessFileError."""
     if settings.auth_file is None:
         return None
-    from routebook.server.access import AccessFile  # noqa: PLC0415  for who needs it
+    from routebook.server.access.identities_file import AccessFile  # noqa: PLC0415  for who needs it
 
     return AccessFile(Path(settings.auth_file).expanduser())
 

@@ -12,15 +12,15 @@ from types import TracebackType
 from typing import Final, Self
 
 from routebook.client.addresses import Addresses, parse_addresses
-from routebook.fleet.broker_port import Answer, BrokerPort
-from routebook.fleet.census import Member
-from routebook.fleet.chance import chance
-from routebook.fleet.live_broker import LiveBroker
-from routebook.fleet.live_line import LiveLine
-from routebook.fleet.pace import Pace
+from routebook.fleet.broker_requests import BrokerVoice
+from routebook.fleet.live.broker import LiveBroker
+from routebook.fleet.live.broker_port import Answer, BrokerPort
+from routebook.fleet.live.connection import LiveLine
+from routebook.fleet.live.pace import Pace
+from routebook.fleet.live.traffic import Traffic
+from routebook.fleet.population import Member
+from routebook.fleet.randomness import chance
 from routebook.fleet.scenario import BrokerTerms
-from routebook.fleet.traffic import Traffic
-from routebook.fleet.voice import BrokerVoice
 from routebook.model import TopicConfig
 from routebook.testing.loop_thread import LoopThread
 from routebook.wire.command import Command

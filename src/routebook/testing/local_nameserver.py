@@ -9,8 +9,8 @@ from typing import Final, Self, TypeVar
 from routebook.client.client import NameServerClient
 from routebook.kv import KvStore
 from routebook.model import TopicRoute
-from routebook.server.home import Home
 from routebook.server.server import Server
+from routebook.server.state.home import Home
 from routebook.settings import Settings, from_options
 from routebook.testing.loop_thread import LoopThread
 

@@ -17,11 +17,11 @@ import msgspec
 from routebook.codes import VERSION_5_0_0
 from routebook.errors import BadRequest, TooMuch
 from routebook.model import RegisterBody, TopicConfig, TopicQueueMappingInfo
-from routebook.wire.fastjson import Reader
-from routebook.wire.fastjson_cursor import JsonError
+from routebook.wire.fastjson.cursor import JsonError
+from routebook.wire.fastjson.reader import Reader
+from routebook.wire.fastjson.typed import STRICT_FAILURES
 from routebook.wire.queue_mapping import decode_mapping
 from routebook.wire.request_bodies import decode_data_version
-from routebook.wire.typed_json import STRICT_FAILURES
 
 _INT32: Final = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _unpack_int32 = Struct(">i").unpack_from

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from routebook.codes import LANGUAGES
-from routebook.wire.typed_json import STRICT_FAILURES, Int32
+from routebook.wire.fastjson.typed import STRICT_FAILURES, Int32
 
 
 class Header(msgspec.Struct, gc=False):
@@ -53,7 +53,7 @@ def says_all_in_plain_json(data: bytes) -> bool:
 
 
 def _decode_leniently(data: bytes) -> Header:
-    from routebook.wire.lenient_header import read_header  # noqa: PLC0415 - a command line would wait for it in vain
+    from routebook.wire.fastjson.header import read_header  # noqa: PLC0415 - a command line would wait for it in vain
 
     return msgspec.convert(read_header(data), Header)
 

@@ -17,8 +17,8 @@ from typing import Final, Literal, NamedTuple, cast
 import msgspec
 
 from routebook.model import TopicConfig, TopicRun
+from routebook.wire.fastjson.typed import STRICT_FAILURES, Int32, decode_strictly
 from routebook.wire.topic_runs import DIVIDES, ENDS, compare, runs_of, topics_of
-from routebook.wire.typed_json import STRICT_FAILURES, Int32, decode_strictly
 
 _TABLE: Final = b'"topicConfigTable":{'
 _NAME: Final = _TABLE.strip(b'":{')

@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from routebook.model import TopicQueueMappingInfo
-from routebook.wire.fastjson import Reader
-from routebook.wire.typed_json import Fields, Int32, Int64, decode_bean
+from routebook.wire.fastjson.reader import Reader
+from routebook.wire.fastjson.typed import Fields, Int32, Int64, decode_bean
 
 _BARE_KEYS: Final = re.compile(rb'"currIdMap":\{(-?[0-9]+:-?[0-9]+(?:,-?[0-9]+:-?[0-9]+)*+)\}')
 _BARE_KEY: Final = re.compile(rb"(-?[0-9]+):")

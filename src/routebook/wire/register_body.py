@@ -18,7 +18,8 @@ from routebook.codes import VERSION_3_0_11
 from routebook.errors import BadRequest, TooMuch
 from routebook.model import DataVersion, RegisterBody, TopicConfig, TopicQueueMappingInfo, TopicRun
 from routebook.wire.deflated_body import decode_deflated, looks_deflated
-from routebook.wire.fastjson import Reader
+from routebook.wire.fastjson.reader import Reader
+from routebook.wire.fastjson.typed import STRICT_FAILURES, Fields, decode_bean, decode_strictly
 from routebook.wire.known_topics import MARK, Cut, KnownTopics, SentTopic
 from routebook.wire.queue_mapping import (
     MAPPING_DETAIL_FIELDS,
@@ -28,7 +29,6 @@ from routebook.wire.queue_mapping import (
     quote_bare_keys,
 )
 from routebook.wire.request_bodies import DATA_VERSION_FIELDS, SentDataVersion
-from routebook.wire.typed_json import STRICT_FAILURES, Fields, decode_bean, decode_strictly
 
 MAX_TOPICS: Final = 100_000
 MAX_INFLATED: Final = 64 << 20

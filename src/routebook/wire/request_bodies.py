@@ -6,10 +6,10 @@ import msgspec
 
 from routebook.errors import BadRequest
 from routebook.model import DataVersion, QueueData
-from routebook.wire.fastjson import Reader
-from routebook.wire.fastjson_cursor import JsonError
+from routebook.wire.fastjson.cursor import JsonError
+from routebook.wire.fastjson.reader import Reader
+from routebook.wire.fastjson.typed import Fields, Int32, Int64, decode_bean
 from routebook.wire.queue_mapping import MAPPING_FIELDS, SentMapping, quote_bare_keys
-from routebook.wire.typed_json import Fields, Int32, Int64, decode_bean
 
 
 class SentDataVersion(msgspec.Struct, rename="camel", gc=False):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from routebook.cli.commands import COMMANDS, available
+from routebook.cli.registry import COMMANDS, available
 from tests.support.shell import routebook
 
 NOWHERE = "127.0.0.1:1"
@@ -127,7 +127,8 @@ def test_a_plain_command_line_loads_no_typer_no_pydantic_no_rich(line: str) -> N
     """They take longer to load than a NameServer takes to answer."""
     program = (
         f"import sys\nfrom routebook.cli import main\nprint(main({line.split()}))\n"
-        "print(sorted({'typer', 'click', 'rich', 'pydantic', 'argparse', 'routebook.wire.fastjson'} & {*sys.modules}))"
+        "print(sorted({'typer', 'click', 'rich', 'pydantic', 'argparse', 'routebook.wire.fastjson.reader'}"
+        " & {*sys.modules}))"
     )
     environment = {**os.environ, "NAMESRV_ADDR": NOWHERE}
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from routebook.cli.app import _CLICK_ERROR, _for_typer
-from routebook.cli.commands import available
 from routebook.cli.nameservers import NameServers
 from routebook.cli.output import Json
 from routebook.cli.parameters import Argument, Option, call, taken_by
 from routebook.cli.quick import parse
+from routebook.cli.registry import available
 
 Seen = dict[str, Any]
 

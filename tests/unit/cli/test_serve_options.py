@@ -12,7 +12,7 @@ import pytest
 
 from routebook import __version__
 from routebook.cli import main
-from routebook.server.home import Home
+from routebook.server.state.home import Home
 
 
 class Ran:

@@ -7,8 +7,8 @@ from itertools import islice
 
 import pytest
 
-from routebook.cli.watch import Watcher
-from routebook.cli.web import Refused, Web
+from routebook.cli.commands.watch import Watcher
+from routebook.cli.http_client import Refused, Web
 from routebook.client.server_sent import EventLines, ServerSent
 from routebook.errors import NotANameServer, Unreachable
 from routebook.journal.record import decode_record

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from routebook.cli import main
-from routebook.fleet.shipped import shipped_names
+from routebook.fleet.scenario_files import shipped_names
 
 
 def routebook(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:

@@ -3,10 +3,10 @@
 import pytest
 
 from routebook.errors import UsageError
-from routebook.fleet.census import Census, take_census
 from routebook.fleet.incidents import DAY_MS, RECOVERY_MS, Incident, Timetable, make_timetable
+from routebook.fleet.population import Census, take_census
 from routebook.fleet.scenario import FaultKind, parse_scenario
-from routebook.fleet.shipped import load_scenario
+from routebook.fleet.scenario_files import load_scenario
 
 FLEET = '[brokers]\ncount = 12\npaired = 0.5\nzones = ["a", "b"]\n'
 

@@ -6,7 +6,7 @@ import pytest
 
 from routebook.errors import UsageError
 from routebook.fleet.scenario import FaultKind, Millis, parse_duration, parse_scenario
-from routebook.fleet.shipped import load_scenario, shipped_names
+from routebook.fleet.scenario_files import load_scenario, shipped_names
 
 SHIPPED = {
     "demo",

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-import routebook.cli.journal as command
+import routebook.cli.commands.journal as command
 from routebook.events import Event, ServerStopped
-from routebook.journal.backlog import Pending
-from routebook.journal.describe import describe_time
 from routebook.journal.files import FolderFiles
-from routebook.journal.log import SegmentLog
-from routebook.journal.options import JournalOptions
+from routebook.journal.read.describe import describe_time
 from routebook.journal.record import RecordEncoder
-from routebook.journal.rolling import roll_segment
 from routebook.journal.segments import open_name
+from routebook.journal.write.backlog import Pending
+from routebook.journal.write.open_segment import SegmentLog
+from routebook.journal.write.options import JournalOptions
+from routebook.journal.write.rolling import roll_segment
 from tests.support.journal_events import EVERY_KIND
 
 START_MS = 1_731_700_000_000  # 2024-11-15T19:46:40Z

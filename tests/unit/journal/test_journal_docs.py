@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from routebook.journal.options import MIB, JournalOptions
 from routebook.journal.record import KINDS, decode_record
+from routebook.journal.write.options import MIB, JournalOptions
 
 PAGE = (Path(__file__).parents[3] / "docs" / "journal.md").read_text(encoding="utf-8")
 ASKED = {"peer", "who", "code"}

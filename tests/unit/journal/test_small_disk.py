@@ -9,11 +9,11 @@ import pytest
 from routebook.errors import JournalDegraded
 from routebook.events import JournalHole, ServerStopped
 from routebook.journal.files import FolderFiles
-from routebook.journal.opening import open_journal
-from routebook.journal.options import JournalOptions
-from routebook.journal.reader import Line, read
-from routebook.journal.verify import verify
-from routebook.journal.writer import Writer
+from routebook.journal.read.reader import Line, read
+from routebook.journal.read.verify import verify
+from routebook.journal.write.open import open_journal
+from routebook.journal.write.options import JournalOptions
+from routebook.journal.write.writer import Writer
 from tests.support.small_disk import SmallDisk, small_disk
 
 EVENT = ServerStopped(reason="x" * 200)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from routebook.errors import AccessFileError
-from routebook.server.access import AccessFile
-from routebook.server.health import Condition
+from routebook.server.access.identities_file import AccessFile
+from routebook.server.observe.health import Condition
 
 FILE = '[[identity]]\nname = "ops"\nsecret = "env:OPS_SECRET"\naccess = ["admin_write"]\n'
 ENVIRON = {"OPS_SECRET": "secret-of-ops"}

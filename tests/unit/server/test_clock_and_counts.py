@@ -5,7 +5,7 @@ import time
 import pytest
 
 from routebook.server.clock import Clock
-from routebook.server.counts import OTHER, Counts
+from routebook.server.observe.request_counts import OTHER, Counts
 
 
 def test_now_is_the_wall_clock() -> None:

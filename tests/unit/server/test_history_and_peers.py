@@ -9,11 +9,11 @@ from routebook.client.client import NameServerClient
 from routebook.events import PeerDiverged
 from routebook.journal.files import FolderFiles
 from routebook.kv import KvStore
-from routebook.server.health import Condition
-from routebook.server.history import ServerHistory
-from routebook.server.home import Home
+from routebook.server.observe.health import Condition
 from routebook.server.peers import open_peers, peers_part
 from routebook.server.server import Server
+from routebook.server.state.history_index import ServerHistory
+from routebook.server.state.home import Home
 from routebook.settings import Settings, from_values
 from tests.support.asynchronous import asynchronous
 from tests.support.http import until

@@ -4,8 +4,8 @@ import asyncio
 from types import SimpleNamespace
 from typing import cast
 
-from routebook.server.connection import Shared
 from routebook.server.housekeeping import Housekeeping
+from routebook.server.net.connection import Shared
 
 
 def test_a_failed_round_is_noted_and_the_next_one_comes() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from routebook.events import JournalHole, KvChanged
 from routebook.journal.files import FolderFiles
-from routebook.journal.verify import verify
+from routebook.journal.read.verify import verify
 from routebook.server.clock import Clock
-from routebook.server.health import Condition
+from routebook.server.observe.health import Condition
 from routebook.server.server import Server
 from tests.support.inside import running, talking, until
 from tests.support.journals import events, records

@@ -15,7 +15,7 @@ from routebook.lake.reports.scope import Report, Scope
 from routebook.lake.reports.topics import demand, placement
 
 if TYPE_CHECKING:
-    from routebook.lake.reading import Lake
+    from routebook.lake.read.reader import Lake
 
 
 class Known(NamedTuple):

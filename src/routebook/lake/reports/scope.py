@@ -9,7 +9,7 @@ import msgspec
 from routebook.errors import UsageError
 
 if TYPE_CHECKING:
-    from routebook.lake.reading import Build, Lake
+    from routebook.lake.read.reader import Build, Lake
 
 _MAX_ROWS = 200_000
 

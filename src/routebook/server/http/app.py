@@ -14,33 +14,39 @@ from litestar.plugins.core import MsgspecDIPlugin
 
 from routebook import __version__
 from routebook.peers.digests import Digests
-from routebook.server.http import (
+from routebook.server.http.api import (
     admin,
-    api,
-    broker_pages,
     compare,
     digests,
     events,
     login,
-    now,
     peers,
     probes,
     records,
-    reports,
     timelines,
 )
-from routebook.server.http.attempts import Attempts
+from routebook.server.http.api import (
+    brokers as broker_pages,
+)
+from routebook.server.http.api import (
+    overview as now,
+)
+from routebook.server.http.api import (
+    tables as api,
+)
+from routebook.server.http.api.metrics import Metrics
+from routebook.server.http.api.schema_page import SchemaPage
+from routebook.server.http.auth.login_throttle import Attempts
+from routebook.server.http.auth.sessions import Sessions
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import Refusal, on_exception, on_http_exception, on_refusal
-from routebook.server.http.lake_reader import LakeReader
+from routebook.server.http.lake import reports
+from routebook.server.http.lake.reader import LakeReader
 from routebook.server.http.live.hub import Hub
-from routebook.server.http.past import JournalPast
-from routebook.server.http.schema_page import SchemaPage
-from routebook.server.http.sessions import Sessions
+from routebook.server.http.live.journal_window import JournalPast
 from routebook.server.http.threads import Threads
-from routebook.server.http.topic_names import TopicNames
-from routebook.server.http.topic_search import TopicSearch
-from routebook.server.metrics import Metrics
+from routebook.server.http.views.topic_names import TopicNames
+from routebook.server.http.views.topic_search import TopicSearch
 
 _HANDLERS: Final = (
     probes.healthz,

@@ -5,24 +5,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from routebook.handlers import NameServer
-from routebook.history.answers import PastBrokers, PastRoute
+from routebook.history.query.answers import PastBrokers, PastRoute
 from routebook.journal.files import Files
-from routebook.journal.writer import Writer
+from routebook.journal.write.writer import Writer
 from routebook.server.clock import Clock
-from routebook.server.counts import Counts
-from routebook.server.feed import Feed
-from routebook.server.health import Health
-from routebook.server.timing import Latencies, LoopDelay
+from routebook.server.observe.health import Health
+from routebook.server.observe.latency import Latencies, LoopDelay
+from routebook.server.observe.request_counts import Counts
+from routebook.server.state.feed import Feed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from routebook.access.identity import Identity
-    from routebook.peers.watching import PeerStatus
-    from routebook.server.access import AccessFile
-    from routebook.server.denials import Denials
-    from routebook.server.effects import Performer
-    from routebook.server.recorder import Recorder
+    from routebook.peers.monitor import PeerStatus
+    from routebook.server.access.denials import Denials
+    from routebook.server.access.identities_file import AccessFile
+    from routebook.server.net.effects import Performer
+    from routebook.server.state.recorder import Recorder
 
 
 class Held(Protocol):

@@ -8,8 +8,8 @@ from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 
-from routebook.server.http.names import shown
-from routebook.server.log import get_log
+from routebook.server.http.api.names import shown
+from routebook.server.observe.log import get_log
 
 _HINTS: Final = {
     404: "/schema lists what there is",

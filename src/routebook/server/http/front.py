@@ -1,8 +1,8 @@
 """Who answers what: the console's files, its WebSocket, and the API for all the rest."""
 
-from routebook.server.http.asgi import Application, Receive, Scope, Send
 from routebook.server.http.live.socket import PATH, LiveSocket
-from routebook.server.http.pages import Pages
+from routebook.server.http.transport.asgi import Application, Receive, Scope, Send
+from routebook.server.http.transport.static_files import Pages
 
 
 class Front:

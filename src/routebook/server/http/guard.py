@@ -7,14 +7,14 @@ from typing import Final
 
 import msgspec
 
-from routebook.server.http.access import HttpAccess, challenge
-from routebook.server.http.asgi import Application, Message, Receive, Scope, Send, respond
+from routebook.server.http.api.schema_page import STYLE_HASH
+from routebook.server.http.auth.authenticate import HttpAccess, challenge
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import Problem
-from routebook.server.http.hosts import is_ours
 from routebook.server.http.live.tab import LOGIN_REQUIRED, NOT_ALLOWED
-from routebook.server.http.origin import is_same_origin
-from routebook.server.http.schema_page import STYLE_HASH
+from routebook.server.http.transport.asgi import Application, Message, Receive, Scope, Send, respond
+from routebook.server.http.transport.hosts import is_ours
+from routebook.server.http.transport.origin import is_same_origin
 
 # No other site may show or read anything of this server. The console's own policy is in pages.py.
 _HEADERS: Final = (

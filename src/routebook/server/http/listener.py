@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from routebook.server.http.context import HttpContext
-from routebook.server.listening import open_socket
-from routebook.server.log import get_log
+from routebook.server.net.listeners import open_socket
+from routebook.server.observe.log import get_log
 
 if TYPE_CHECKING:
     from routebook.server.http.serving import Serving

@@ -13,11 +13,11 @@ from routebook.server.http.app import Parts, build
 from routebook.server.http.context import HttpContext
 from routebook.server.http.front import Front
 from routebook.server.http.guard import Guard
-from routebook.server.http.hosts import known_hosts
 from routebook.server.http.live.socket import LiveSocket
-from routebook.server.http.pages import Pages
-from routebook.server.http.protocol import KEEP_ALIVE_S, BoundedProtocol
-from routebook.server.http.websocket import websocket
+from routebook.server.http.transport.hosts import known_hosts
+from routebook.server.http.transport.protocol import KEEP_ALIVE_S, BoundedProtocol
+from routebook.server.http.transport.static_files import Pages
+from routebook.server.http.transport.websocket import websocket
 
 _SPARE_CONNECTIONS: Final = 500  # beside the watchers
 _STOP_S: Final = 3

@@ -2,7 +2,7 @@
 
 import httpx
 
-from routebook.server.http.schema_page import STYLE_HASH
+from routebook.server.http.api.schema_page import STYLE_HASH
 from tests.support.asynchronous import asynchronous
 from tests.support.http import rig
 

@@ -1,7 +1,7 @@
 """What is remembered of the last hours: who left, who came, beats, look-ups; within bounds."""
 
 from routebook.events import BrokerChanged, BrokerDown, BrokerUp, DownReason, Event, HeartbeatMinute, LookupMinute
-from routebook.history.sessions import Session
+from routebook.history.query.sessions import Session
 from routebook.journal.record import Record
 from routebook.model import BrokerKey
 from routebook.server.http.live.recent import BEAT_MINUTES, LOST_MS, Recent

@@ -9,9 +9,9 @@ import msgspec
 
 from routebook import __version__
 from routebook.errors import RoutebookError
-from routebook.history.history import History
+from routebook.history.query.history import History
+from routebook.journal.read.select import Selection
 from routebook.journal.record import Record
-from routebook.journal.select import Selection
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import Refusal
 from routebook.server.http.live.messages import (
@@ -31,7 +31,7 @@ from routebook.server.http.live.rows import BrokerRow, broker_rows
 from routebook.server.http.live.shortened import shortened
 from routebook.server.http.live.tab import STOPS, Tab
 from routebook.server.http.threads import Threads
-from routebook.server.log import get_log
+from routebook.server.observe.log import get_log
 
 _LOOK_S: Final = 0.1  # for events, while somebody looks
 _IDLE_S: Final = 1.0  # for what is remembered, while nobody does

@@ -4,7 +4,7 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
-from routebook.history.loose_json import dump
+from routebook.history.index.loose_json import dump
 from routebook.server.http.live.overview import Overview
 from routebook.server.http.live.rows import BrokerRow
 from routebook.server.http.live.shortened import LiveEvent

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import msgspec
 
 from routebook.codes import MASTER_ID, RequestCode
-from routebook.server.health import Condition, HealthReport, Part
 from routebook.server.http.context import HttpContext
 from routebook.server.http.live.rows import BrokerRow, BrokerState
+from routebook.server.observe.health import Condition, HealthReport, Part
 
 _MOST_NAMED = 100
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from routebook.events import BrokerChanged, BrokerDown, BrokerUp, DownReason, HeartbeatMinute, LookupMinute
-from routebook.history.sessions import Session
+from routebook.history.query.sessions import Session
 from routebook.journal.record import Record
 from routebook.model import BrokerKey
 from routebook.rollup import merged

@@ -6,8 +6,8 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from routebook.journal.read.select import topics_of
 from routebook.journal.record import Record, UnknownEvent
-from routebook.journal.select import topics_of
 from routebook.model import DataVersion
 
 Scalar: TypeAlias = str | float | bool | None

@@ -7,14 +7,14 @@ from urllib.parse import parse_qs
 from routebook.access.classes import Access
 from routebook.access.identity import Identity
 from routebook.journal.record import Record
-from routebook.server.http.asgi import Receive, Scope, Send
 from routebook.server.http.context import HttpContext
 from routebook.server.http.live.hub import Hub, wanted_of
+from routebook.server.http.live.journal_window import JournalPast
 from routebook.server.http.live.messages import Events, Missed, text_of
 from routebook.server.http.live.shortened import shortened
 from routebook.server.http.live.tab import TOO_MANY, Tab
-from routebook.server.http.origin import is_same_origin
-from routebook.server.http.past import JournalPast
+from routebook.server.http.transport.asgi import Receive, Scope, Send
+from routebook.server.http.transport.origin import is_same_origin
 
 PATH: Final = "/v1/live"
 _MOST_REPLAYED: Final = 500

@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from routebook.journal.select import Selection
-from routebook.server.http.asgi import Receive, Send
+from routebook.journal.read.select import Selection
 from routebook.server.http.live.messages import Dropped, decode_watch, text_of
+from routebook.server.http.transport.asgi import Receive, Send
 
 NONSENSE: Final = 4400
 LOGIN_REQUIRED: Final = 4401

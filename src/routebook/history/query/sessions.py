@@ -1,0 +1,107 @@
+"""When the members of a broker group were there, and why they left; when the NameServer itself was."""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from routebook.events import DownReason
+from routebook.history.index.groups import GroupState
+from routebook.history.index.loose_json import from_blob, load
+from routebook.history.index.state import Progress
+
+PLANNED: Final = frozenset({DownReason.UNREGISTERED, DownReason.DEREGISTERED, DownReason.REPLACED})
+ROLE_SWITCH: Final = "role_switch"
+COLD_START: Final = "nameserver_cold_start"
+BEFORE: Final = "before"  # older than what is kept
+
+_ROWS: Final = """
+SELECT g.seq, g.state, m.at_max, kind.name, why.name, peer.name, who.name
+FROM groups g LEFT JOIN marks m ON m.seq = g.seq
+LEFT JOIN words kind ON kind.id = m.kind LEFT JOIN words why ON why.id = m.why
+LEFT JOIN words peer ON peer.id = m.peer LEFT JOIN words who ON who.id = m.who
+WHERE g.broker = ? ORDER BY g.seq
+"""
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch of time in which an address was a member of its group under one id."""
+
+    broker_id: int
+    addr: str
+    cluster: str
+    from_ms: int  # when it came; of one that was there before all that is kept, when that begins
+    began: str  # the kind of event that tells, or `before`
+    to_ms: int | None = None  # None: it is there
+    ended: str | None = None  # a broker's reason to leave, `role_switch`, `nameserver_cold_start`
+    planned: bool | None = None
+    peer: str | None = None  # who asked for it, where somebody did
+    who: str | None = None
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch of time in which the NameServer ran; `to_ms` None: it runs."""
+
+    from_ms: int
+    to_ms: int | None
+    ended: str | None  # stopped, crashed
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A change of the group, and the event behind it."""
+
+    state: GroupState | None
+    at_ms: int | None
+    kind: str
+    why: str | None
+    peer: str | None
+    who: str | None
+
+
+def sessions_of(db: sqlite3.Connection, broker: int, progress: Progress, *, since_ms: int) -> list[Session]:
+    """All that had not ended before `since_ms`, in the order in which they began."""
+    there: dict[tuple[int, str], Session] = {}
+    found: list[Session] = []
+    for row in _rows(db, broker):
+        at_ms = progress.first_at if row.at_ms is None else row.at_ms
+        members = {} if row.state is None else {(one.broker_id, one.addr): one for one in row.state.members}
+        for key in [key for key in there if key not in members]:
+            session = _ended(there.pop(key), row, at_ms, moved=any(addr == key[1] for _, addr in members))
+            if at_ms >= since_ms:
+                found.append(session)
+        for key, member in members.items():
+            if key not in there:
+                began = BEFORE if row.at_ms is None else row.kind
+                there[key] = Session(broker_id=key[0], addr=key[1], cluster=member.cluster, from_ms=at_ms, began=began)
+    return sorted([*found, *there.values()], key=lambda session: session.from_ms)
+
+
+def runs(db: sqlite3.Connection, progress: Progress, *, since_ms: int, now_ms: int | None) -> list[Run]:
+    """When the NameServer ran. With `now_ms` its last start is taken to run still, unless it stopped."""
+    found = []
+    rows = db.execute(
+        "SELECT boot, from_ms, to_ms, stopped FROM boots ORDER BY first_seq",
+    )
+    for boot, from_ms, to_ms, stopped in rows:
+        running = now_ms is not None and boot == progress.boot and not stopped
+        if running or to_ms >= since_ms:
+            ended = None if running else "stopped" if stopped else "crashed"
+            found.append(Run(from_ms=from_ms, to_ms=None if running else to_ms, ended=ended))
+    return found
+
+
+def _rows(db: sqlite3.Connection, broker: int) -> Iterator[_Row]:
+    for _, state, at_ms, *words in db.execute(_ROWS, (broker,)):
+        kind, why, peer, who = (None if word is None else from_blob(word) for word in words)
+        yield _Row(None if state is None else load(state, GroupState), at_ms, kind or "", why, peer, who)
+
+
+def _ended(session: Session, row: _Row, at_ms: int, *, moved: bool) -> Session:
+    if moved:
+        ended, planned = ROLE_SWITCH, None
+    elif row.kind == "server_started":
+        ended, planned = COLD_START, None
+    else:
+        ended, planned = row.why or row.kind, row.why in PLANNED
+    return msgspec.structs.replace(session, to_ms=at_ms, ended=ended, planned=planned, peer=row.peer, who=row.who)

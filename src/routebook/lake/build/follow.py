@@ -1,0 +1,98 @@
+"""Build after build on one warm session, until told to stop; after a pass that fails the next one tries again."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from routebook.errors import RoutebookError
+from routebook.lake.spark.jvm import JvmError
+from routebook.lake.paths import Place
+from routebook.lake.status import State, Status, write_status
+
+if TYPE_CHECKING:
+    from routebook.lake.lock import LakeLock
+    from routebook.lake.build.pipeline import Outcome, Pipeline, Stage
+
+
+class Follower:
+    """Keeps one lake up with its journals, and says in `status.json` how that goes."""
+
+    def __init__(
+        self,
+        pipeline: "Pipeline",
+        *,
+        lake: str,
+        journals: Sequence[str],
+        lock: "LakeLock | None",
+        say: Callable[["Outcome"], None],
+        complain: Callable[[str], None],
+    ) -> None:
+        self._pipeline = pipeline
+        self._folder = Place(lake).local
+        self._journals = journals
+        self._lock = lock
+        self._say = say
+        self._complain = complain
+        self._told = ""
+        self._behind: tuple[int, int] | None = None  # segments to read; rows that readers do not see yet
+        pipeline.also_tell(self._on_stage)
+
+    def run(self, *, every_s: float, stop: threading.Event) -> None:
+        """Until `stop` is set; the pass that runs then is brought to its end."""
+        self._write(State.STARTING)
+        while not stop.is_set():
+            self.one_pass()
+            stop.wait(every_s)
+        self._write(State.STOPPED)
+
+    def one_pass(self) -> bool:
+        """Whether it went well. The same failure again is not told again."""
+        self._write(State.BUILDING)
+        try:
+            if self._lock is not None:
+                self._lock.take("follow")
+            try:
+                outcome = self._pipeline.build(self._journals)
+            finally:
+                if self._lock is not None:
+                    self._lock.give_back()
+        except (RoutebookError, PySparkException, JvmError, ConnectionError) as error:
+            line = " ".join(str(error).split())[:500] or type(error).__name__
+            if line != self._told:
+                self._complain(f"this pass failed, the next will try again: {line}")
+            self._told = line
+            self._write(State.FAILED, says=line)
+            return False
+        self._told = ""
+        self._behind = 0, 0
+        self._say(outcome)
+        self._write(State.FOLLOWING, build_id=outcome.build_id)
+        return True
+
+    def _on_stage(self, stage: "Stage") -> None:
+        if not stage.total:  # opening, publishing, or nothing to read
+            return
+        is_reading = stage.name == "reading"
+        self._behind = stage.total - stage.done if is_reading else 0, stage.rows
+        unit = "segments" if is_reading else "tables"
+        self._write(State.BUILDING, says=f"{stage.name}: {stage.done} of {stage.total} {unit}")
+
+    def _write(self, state: State, *, says: str = "", build_id: str | None = None) -> None:
+        if self._folder is None:
+            return
+        segments, rows = self._behind or (None, None)
+        status = Status(
+            state=state,
+            at_ms=int(time.time() * 1000),
+            says=says,
+            pid=os.getpid(),
+            build_id=build_id,
+            events=self._pipeline.events,
+            behind_segments=segments,
+            behind_rows=rows,
+        )
+        write_status(self._folder, status)

@@ -1,0 +1,120 @@
+"""gold.admin_audit: who changed what, or was refused.
+
+| action | target | before, after |
+|---|---|---|
+| kv_put, kv_deleted | namespace/key | the values |
+| setting_changed | the key | the values |
+| permission_wiped, permission_restored | the broker | how many topics, in `after` |
+| topic_deleted | the topic | the brokers that had it, in `before` |
+| topic_registered | the topic (217 by itself, not a broker's registration) | what it had on that broker and has |
+| broker_deregistered | broker at address | |
+| denied | the request code | `why`, `allowed` is false |
+
+`who` is the name that the caller proved, where authentication is on; `peer` is the address it came from. `at` is what
+the clock of the NameServer said.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from routebook.lake.tables.gold_routes import ADMIN_AUDIT as TABLE
+from routebook.lake.build.step import Inputs, Step
+
+_KINDS = (
+    "kv_changed",
+    "setting_changed",
+    "permission_wiped",
+    "permission_restored",
+    "topic_deleted",
+    "topics_changed",
+    "broker_down",
+    "request_denied",
+)
+
+
+def build(inputs: Inputs) -> DataFrame:
+    """One row for each request, but for a topic that is registered on several brokers: one for each of these."""
+    kind = fn.col("kind")
+    is_admins = (
+        ~kind.isin("topics_changed", "broker_down")
+        | ((kind == "topics_changed") & (fn.col("cause") == "register_topic"))
+        | ((kind == "broker_down") & (fn.col("reason") == "deregistered"))
+    )
+    return (
+        inputs.events(*_KINDS)
+        .where(is_admins)
+        .select(
+            "at",
+            "ns",
+            "peer",
+            "who",
+            _action(kind).alias("action"),
+            _target(kind).alias("target"),
+            _before(kind).alias("before"),
+            _after(kind).alias("after"),
+            (kind != "request_denied").alias("allowed"),
+            "code",
+            "why",
+            # by the journal's own time, as events are read
+            fn.to_date("at").alias("day"),
+            "seq",
+        )
+    )
+
+
+def _action(kind: Column) -> Column:
+    return (
+        fn.when(kind == "kv_changed", fn.when(fn.col("deleted"), "kv_deleted").otherwise("kv_put"))
+        .when(kind == "topics_changed", "topic_registered")
+        .when(kind == "broker_down", "broker_deregistered")
+        .when(kind == "request_denied", "denied")
+        .otherwise(kind)
+    )
+
+
+def _target(kind: Column) -> Column:
+    return (
+        fn.when(kind == "kv_changed", fn.concat_ws("/", "namespace", "key"))
+        .when(kind == "setting_changed", fn.col("key"))
+        .when(kind == "topic_deleted", fn.col("topic"))
+        .when(kind == "topics_changed", fn.concat_ws(",", _topics()))
+        .when(kind == "broker_down", fn.concat_ws(" at ", "broker", "addr"))
+        .when(kind == "request_denied", fn.col("code").cast("string"))
+        .otherwise(fn.col("broker"))
+    )
+
+
+def _topics() -> Column:
+    none = fn.array().cast("array<string>")
+    return fn.sort_array(fn.concat(fn.coalesce(fn.map_keys("added"), none), fn.coalesce(fn.map_keys("changed"), none)))
+
+
+def _before(kind: Column) -> Column:
+    was = fn.transform(fn.map_values("changed"), lambda pair: _queues(fn.get(pair, 0)))
+    return (
+        fn.when(kind == "topic_deleted", fn.concat_ws(",", "brokers"))
+        .when(kind == "topics_changed", _on_broker(was))
+        .otherwise(fn.col("before"))
+    )
+
+
+def _after(kind: Column) -> Column:
+    none = fn.array().cast("array<string>")
+    new = fn.transform(fn.map_values("added"), _queues)
+    changed = fn.transform(fn.map_values("changed"), lambda pair: _queues(fn.get(pair, 1)))
+    return (
+        fn.when(kind.startswith("permission_"), fn.concat(fn.col("topic_count").cast("string"), fn.lit(" topics")))
+        .when(kind == "topics_changed", _on_broker(fn.concat(fn.coalesce(new, none), fn.coalesce(changed, none))))
+        .otherwise(fn.col("after"))
+    )
+
+
+def _on_broker(shapes: Column) -> Column:
+    return fn.when(fn.size(shapes) > 0, fn.concat_ws(": ", fn.col("broker"), fn.concat_ws(", ", shapes)))
+
+
+def _queues(shape: Column) -> Column:
+    return fn.format_string("perm %d, read %d, write %d", fn.get(shape, 0), fn.get(shape, 1), fn.get(shape, 2))
+
+
+STEP = Step(TABLE, reads=(), build=build)

@@ -1,0 +1,37 @@
+"""gold.broker_sessions: each time that a broker was up at a NameServer.
+
+`broker_id` is the id that it had last: a role switch is counted in `role_switches` and does not end a session. One
+without an end is still up, or nobody has watched since. What `planned` and the reasons mean: silver/broker_spans.py.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
+
+from routebook.lake.tables.gold import BROKER_SESSIONS
+from routebook.lake.tables.silver import BROKER_SPANS
+from routebook.lake.build.step import Inputs, Step
+
+
+def build(inputs: Inputs) -> DataFrame:
+    """One row for each up-span."""
+    spans = inputs.table(BROKER_SPANS.name).where(fn.col("state") == "up")
+    lasted_ms = fn.unix_millis("to_at") - fn.unix_millis("from_at")
+    return spans.select(
+        "ns",
+        "cluster",
+        "broker",
+        "broker_id",
+        "addr",
+        fn.col("from_at").alias("started_at"),
+        fn.col("to_at").alias("ended_at"),
+        fn.col("ended").alias("end_reason"),
+        "planned",
+        (lasted_ms / 1000).alias("duration_s"),
+        "began",
+        fn.size("roles").alias("role_switches"),
+        "from_seq",
+        "to_seq",
+    )
+
+
+STEP = Step(BROKER_SESSIONS, (BROKER_SPANS.name,), build)

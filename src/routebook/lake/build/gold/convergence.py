@@ -1,0 +1,169 @@
+"""gold.convergence: one change, over all NameServers: when the first and the last of them knew of it.
+
+| change | of |
+|---|---|
+| broker_up, broker_down | a member of a broker group; with all its topics, so these have no rows of their own |
+| role | a member that took another id, which is its `value` |
+| topic_added, topic_changed, topic_removed | a topic on a broker; `value` is what it has then |
+| permission_wiped, permission_restored | all topics of a broker |
+
+NameServers do not number changes alike, so the same change is told by what it is: kind, broker, address, topic and
+value. The same may happen again, so the changes of one such thing are taken in the order of their times: one belongs to
+the change before it if that began at most PROPAGATION_S ago and this NameServer has not told of it yet; else it begins
+a new one. A broker that flaps every thirty seconds is so told apart. `nameservers` is how many knew; that one never did
+is to be seen in ns_divergence. After a cold start brokers come to one NameServer alone: a change that only one saw.
+"""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as fn
+
+from routebook.lake.tables.gold_routes import CONVERGENCE as TABLE
+from routebook.lake.build.silver.broker_spans import LOST, NAMESERVER_STOPPED
+from routebook.lake.build.silver.differences import PROPAGATION_S
+from routebook.lake.build.step import Inputs, Step
+
+_THING: Final = ("change", "broker", "addr", "topic", "value")
+_SIGHT: Final = "struct<at: timestamp, ns: string, seq: bigint>"
+_LIMIT: Final = f"interval {PROPAGATION_S} seconds"
+_BY_ITSELF: Final = ("registration", "register_topic", "topic_deleted")
+_SWITCHES: Final = ("permission_wiped", "permission_restored")
+
+
+def build(inputs: Inputs) -> DataFrame:
+    """Changes since the window began, joined to those that may still have been on their way then."""
+    since = inputs.since()
+    seen = _brokers(inputs.table("broker_spans")).unionByName(_topics(inputs.table("topic_spans")))
+    fresh = seen.where(fn.col("at") >= since)
+    # what is read again tells of itself
+    known = (
+        inputs.edge()
+        .select(*_THING, fn.explode("seen").alias("sight"))
+        .select(*_THING, "sight.ns", "sight.seq", "sight.at")
+        .where(fn.col("at") < since)
+    )
+    return _changes(fresh.unionByName(known))
+
+
+def _sights(
+    rows: DataFrame, change: Column, *, at: str, seq: str, topic: Column, addr: Column, value: Column
+) -> DataFrame:
+    return rows.select(
+        change.alias("change"),
+        "broker",
+        addr.cast("string").alias("addr"),
+        topic.cast("string").alias("topic"),
+        value.cast("string").alias("value"),
+        "ns",
+        fn.col(seq).alias("seq"),
+        fn.col(at).alias("at"),
+    )
+
+
+def _brokers(spans: DataFrame) -> DataFrame:
+    none, addr = fn.lit(None), fn.col("addr")
+    up = spans.where("state = 'up'")
+    came = _sights(
+        up.where("began = 'up'"), fn.lit("broker_up"), at="from_at", seq="from_seq", topic=none, addr=addr, value=none
+    )
+    is_gone = fn.col("to_seq").isNotNull() & ~fn.col("ended").isin(LOST, NAMESERVER_STOPPED)
+    went = _sights(
+        up.where(is_gone), fn.lit("broker_down"), at="to_at", seq="to_seq", topic=none, addr=addr, value=none
+    )
+    switched = up.select("ns", "broker", "addr", fn.inline("roles"))
+    roles = _sights(
+        switched,
+        fn.lit("role"),
+        at="at",
+        seq="seq",
+        topic=none,
+        addr=addr,
+        value=fn.concat(fn.lit("id "), fn.col("broker_id").cast("string")),
+    )
+    return came.unionByName(went).unionByName(roles)
+
+
+def _topics(spans: DataFrame) -> DataFrame:
+    shape = fn.format_string("perm %d, read %d, write %d", "perm", "read", "write")
+    keys = ("ns", "broker", "topic")
+    begun = spans.where(fn.col("cause").isin(*_BY_ITSELF)).select(
+        *keys,
+        fn.col("from_seq").alias("seq"),
+        fn.col("from_at").alias("at"),
+        shape.alias("now"),
+        fn.lit(0).alias("was"),
+    )
+    ended = spans.where(fn.col("ended_by").isin(*_BY_ITSELF)).select(
+        *keys,
+        fn.col("to_seq").alias("seq"),
+        fn.col("to_at").alias("at"),
+        fn.lit(None).cast("string").alias("now"),
+        fn.lit(1).alias("was"),
+    )
+    told = (
+        begun.unionByName(ended)
+        .groupBy(*keys, "seq")
+        .agg(fn.min("at").alias("at"), fn.max("now").alias("now"), fn.max("was").alias("was"))
+    )
+    change = (
+        fn.when(fn.col("now").isNull(), "topic_removed")
+        .when(fn.col("was") == 1, "topic_changed")
+        .otherwise("topic_added")
+    )
+    none = fn.lit(None)
+    singly = _sights(told, change, at="at", seq="seq", topic=fn.col("topic"), addr=none, value=fn.col("now"))
+    wholly = (
+        spans.where(fn.col("cause").isin(*_SWITCHES)).select("ns", "broker", "cause", "from_seq", "from_at").distinct()
+    )
+    return singly.unionByName(
+        _sights(wholly, fn.col("cause"), at="from_at", seq="from_seq", topic=none, addr=none, value=none)
+    )
+
+
+def _changes(sights: DataFrame) -> DataFrame:
+    order = Window.partitionBy(*_THING).orderBy("at", "ns", "seq")
+    gap = fn.col("at") > fn.lag("at").over(order) + fn.expr(_LIMIT)
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    sight = fn.struct("at", "ns", "seq").cast(_SIGHT)
+    return (
+        sights.select("*", fn.coalesce(gap.cast("int"), fn.lit(0)).alias("is_apart"))
+        .select(*_THING, sight.alias("sight"), fn.sum("is_apart").over(so_far).alias("part"))
+        .groupBy(*_THING, "part")
+        .agg(fn.sort_array(fn.collect_list("sight")).alias("sights"))
+        .select(*_THING, fn.explode(_told_apart(fn.col("sights"))).alias("seen"))
+        .select("*", fn.get("seen", 0).alias("first"), fn.element_at("seen", -1).alias("last"))
+        .select(
+            fn.substring(fn.sha2(fn.to_json(fn.struct(*_THING, "first.ns", "first.seq")), 256), 1, 16).alias(
+                "change_id"
+            ),
+            *_THING,
+            fn.col("first.at").alias("first_at"),
+            fn.col("last.at").alias("last_at"),
+            fn.size("seen").alias("nameservers"),
+            (fn.unix_millis("last.at") - fn.unix_millis("first.at")).alias("spread_ms"),
+            "seen",
+            (fn.col("first.at") + fn.expr(_LIMIT)).alias("settled_at"),
+        )
+    )
+
+
+def _told_apart(sights: Column) -> Column:
+    """Lists of sights of one change each."""
+
+    def take(changes: Column, sight: Column) -> Column:
+        last = fn.element_at(changes, -1)
+        is_of_it = (sight["at"] <= fn.get(last, 0)["at"] + fn.expr(_LIMIT)) & ~fn.exists(
+            last, lambda other: other["ns"] == sight["ns"]
+        )
+        before = fn.slice(changes, 1, fn.size(changes) - 1)
+        return (
+            fn.when(fn.size(changes) == 0, fn.array(fn.array(sight)))
+            .when(is_of_it, fn.concat(before, fn.array(fn.concat(last, fn.array(sight)))))
+            .otherwise(fn.concat(changes, fn.array(fn.array(sight))))
+        )
+
+    return fn.aggregate(sights, fn.array().cast(f"array<array<{_SIGHT}>>"), take)
+
+
+STEP = Step(TABLE, reads=("broker_spans", "topic_spans"), build=build)

@@ -1,0 +1,36 @@
+"""gold.lookup_demand: who asked for which topic's route how often, by the hour.
+
+The row with `others` is of all that came when a minute had its fill of distinct keys: it names nobody.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
+
+from routebook.lake.tables.gold_routes import LOOKUP_DEMAND as TABLE
+from routebook.lake.build.step import Inputs, Step
+
+
+def build(inputs: Inputs) -> DataFrame:
+    """Minutes summed up to hours."""
+    return (
+        inputs.events("lookup_minute")
+        .groupBy(
+            fn.date_trunc("hour", "minute").alias("hour"),
+            "ns",
+            # absent is the default in the journal
+            fn.coalesce("topic", fn.lit("")).alias("topic"),
+            fn.coalesce("client", fn.lit("")).alias("client"),
+            fn.coalesce("language", fn.lit("")).alias("language"),
+            fn.coalesce("client_version", fn.lit(0)).alias("version"),
+            fn.coalesce("others", fn.lit(False)).alias("others"),
+        )
+        .agg(
+            fn.sum("count").alias("lookups"),
+            fn.sum(fn.coalesce("misses", fn.lit(0))).alias("misses"),
+            fn.sum(fn.coalesce("bytes", fn.lit(0))).alias("bytes"),
+        )
+        .select("*", fn.to_date("hour").alias("day"))
+    )
+
+
+STEP = Step(TABLE, reads=(), build=build)

@@ -1,0 +1,143 @@
+"""gold.outage_impact: what each outage of a broker meant, as each NameServer saw it.
+
+A broker was down and nobody had taken its place (`replaced` is a role switch or a move, and no outage).
+
+- `topics`: how many its group had when it went, and `topic_names` which;
+- `topics_without_broker` (`orphans`): those of them that no broker had any more; if all go at once, the last has them;
+- `write_queues_lost`: queues that took writes, if it was the master or the last of its group, else none;
+- `lookups_during`: how often clients asked for one of these topics, in minutes that ended while it was down: all of the
+  minute in which it went, nothing of the one in which it came. Kept by day (`lookups_by_day`), so that an outage of
+  weeks need not be read again.
+"""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from routebook.codes import MASTER_ID, PERM_WRITE
+from routebook.lake.tables.gold_routes import OUTAGE_IMPACT as TABLE
+from routebook.lake.build.step import Inputs, Step
+
+_OUTAGE: Final = ("ns", "cluster", "broker", "addr", "from_seq")
+
+
+def build(inputs: Inputs) -> DataFrame:
+    """Down-spans that touch the window: of new ones all is found out, of older ones what they cost since."""
+    window_seq, first_day = inputs.in_window("from_seq"), inputs.in_window("first_day")
+    downs = (
+        inputs.table("broker_spans")
+        .where("state = 'down' and began <> 'replaced'")
+        .select(*_OUTAGE, "broker_id", "from_at", "to_at", "to_seq", fn.col("began").alias("reason"), "planned")
+        .select("*", window_seq.alias("window_seq"), first_day.alias("first_day"))
+        .where("window_seq is not null")
+    )
+    new = downs.where(fn.col("from_seq") >= fn.col("window_seq"))
+    found = _served(new, inputs.table("topic_spans"))
+    orphans = _orphans(found, inputs.table("topic_spans"))
+    first = _merged(new, found, orphans)
+    before = inputs.edge().select(
+        *_OUTAGE, "topics", "topics_without_broker", "write_queues_lost", "topic_names", "orphans", "lookups_by_day"
+    )
+    outages = downs.join(first.unionByName(before), list(_OUTAGE), "left")
+    return _with_lookups(outages, inputs.table("lookup_hours"))
+
+
+def _served(new: DataFrame, topic_spans: DataFrame) -> DataFrame:
+    """Each topic that the group had when the broker went."""
+    spans = topic_spans.select(
+        "ns",
+        "broker",
+        "topic",
+        "perm",
+        "write",
+        fn.col("from_seq").alias("since_seq"),
+        fn.col("to_seq").alias("until_seq"),
+    )
+    had = (fn.col("since_seq") < fn.col("from_seq")) & (
+        fn.col("until_seq").isNull() | (fn.col("until_seq") >= fn.col("from_seq"))
+    )
+    is_lost = (fn.col("broker_id") == MASTER_ID) | (fn.col("until_seq") == fn.col("from_seq"))
+    takes_writes = fn.col("perm").bitwiseAND(fn.lit(PERM_WRITE)) != 0
+    return (
+        spans.join(fn.broadcast(new), ["ns", "broker"])
+        .where(had)
+        .select(
+            *_OUTAGE, "from_at", "topic", fn.when(is_lost & takes_writes, fn.col("write")).otherwise(0).alias("lost")
+        )
+    )
+
+
+def _orphans(served: DataFrame, topic_spans: DataFrame) -> DataFrame:
+    """Those that no broker had after it went."""
+    asked = served.select(*_OUTAGE, "topic")
+    spans = topic_spans.select(
+        "ns", "topic", fn.col("from_seq").alias("since_seq"), fn.col("to_seq").alias("until_seq")
+    )
+    lives_on = (fn.col("since_seq") <= fn.col("from_seq")) & (
+        fn.col("until_seq").isNull() | (fn.col("until_seq") > fn.col("from_seq"))
+    )
+    housed = spans.join(fn.broadcast(asked), ["ns", "topic"]).where(lives_on).select(*_OUTAGE, "topic").distinct()
+    return asked.join(housed, [*_OUTAGE, "topic"], "left_anti")
+
+
+def _merged(new: DataFrame, served: DataFrame, orphans: DataFrame) -> DataFrame:
+    none = fn.array().cast("array<string>")
+    of_served = served.groupBy(*_OUTAGE).agg(
+        fn.sort_array(fn.collect_set("topic")).alias("topic_names"), fn.sum("lost").alias("write_queues_lost")
+    )
+    of_orphans = orphans.groupBy(*_OUTAGE).agg(fn.sort_array(fn.collect_set("topic")).alias("orphans"))
+    return (
+        new.select(*_OUTAGE)
+        .join(of_served, list(_OUTAGE), "left")
+        .join(of_orphans, list(_OUTAGE), "left")
+        .select(
+            *_OUTAGE,
+            fn.size(fn.coalesce("topic_names", none)).alias("topics"),
+            fn.size(fn.coalesce("orphans", none)).alias("topics_without_broker"),
+            fn.coalesce("write_queues_lost", fn.lit(0)).cast("bigint").alias("write_queues_lost"),
+            fn.coalesce("topic_names", none).alias("topic_names"),
+            fn.coalesce("orphans", none).alias("orphans"),
+            fn.lit(None).cast("map<date, bigint>").alias("lookups_by_day"),
+        )
+    )
+
+
+def _with_lookups(outages: DataFrame, lookup_hours: DataFrame) -> DataFrame:
+    asked_for = outages.select(*_OUTAGE, "from_at", "to_at", "to_seq", fn.explode("topic_names").alias("topic"))
+
+    def is_during(minute: Column) -> Column:
+        # by number, not by time: so a refresh that begins after the end of an outage has nothing to add to it
+        is_before_the_end = fn.col("to_seq").isNull() | (minute["seq"] < fn.col("to_seq"))
+        return (minute["seq"] > fn.col("from_seq")) & is_before_the_end
+
+    lookups = fn.aggregate(
+        fn.filter("minutes", is_during), fn.lit(0).cast("bigint"), lambda total, minute: total + minute["lookups"]
+    )
+    # rollups of an hour come with it or a little after
+    meets = (fn.col("hour") + fn.expr("interval 2 hours") > fn.col("from_at")) & (
+        fn.col("to_at").isNull() | (fn.col("hour") <= fn.col("to_at"))
+    )
+    by_day = (
+        lookup_hours.join(fn.broadcast(asked_for), ["ns", "topic"])
+        .where(meets)
+        .groupBy(*_OUTAGE, "day")
+        .agg(fn.sum(lookups).alias("lookups"))
+        .where("lookups > 0")
+        .groupBy(*_OUTAGE)
+        .agg(fn.map_from_entries(fn.sort_array(fn.collect_list(fn.struct("day", "lookups")))).alias("days"))
+    )
+    none = fn.map_from_arrays(fn.array().cast("array<date>"), fn.array().cast("array<bigint>"))
+    # days of the window are counted again
+    earlier = fn.map_filter("lookups_by_day", lambda day, _count: day < fn.col("first_day"))
+    days = fn.map_concat(fn.coalesce(earlier, none), fn.coalesce("days", none))
+    total = fn.aggregate(fn.map_values("by_day"), fn.lit(0).cast("bigint"), lambda total, one: total + one)
+    return (
+        outages.join(by_day, list(_OUTAGE), "left")
+        .select("*", days.alias("by_day"))
+        .drop("lookups_by_day")
+        .select("*", fn.col("by_day").alias("lookups_by_day"), total.alias("lookups_during"))
+    )
+
+
+STEP = Step(TABLE, reads=("broker_spans", "topic_spans", "lookup_hours"), build=build)

@@ -1,0 +1,74 @@
+"""gold.topic_placement: where each topic lived at the end of each day (UTC), at each NameServer that watched on it.
+
+- of a day that is not over, or at whose end the NameServer was down: as it was known last;
+- `brokers` counts broker groups, `write_queues` only queues that take writes;
+- `skew` is the most queues that a broker has of the topic, by the mean: 1 is even, 2 is twice its share. By write
+  queues where there are any, else by read queues;
+- `single_broker`: if that one goes, the topic has no route;
+- `no_master`: no broker of it has a master, so that nobody takes writes, whatever permissions say.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from routebook.codes import MASTER_ID, PERM_WRITE
+from routebook.lake.tables.gold_routes import TOPIC_PLACEMENT as TABLE
+from routebook.lake.build.silver.groups import members
+from routebook.lake.build.step import Inputs, Step
+
+
+def build(inputs: Inputs) -> DataFrame:
+    """Spans of topics that were open at midnight, for each day of the window."""
+    days = _days(inputs)
+    placed = _at_midnight(inputs.table("topic_spans"), days)
+    masters = _at_midnight(members(inputs.table("broker_spans")).where(fn.col("broker_id") == MASTER_ID), days)
+    mastered = masters.select("ns", "day", "broker").distinct().select("*", fn.lit(1).alias("mastered"))
+    writable = fn.when(fn.col("perm").bitwiseAND(fn.lit(PERM_WRITE)) != 0, fn.col("write")).otherwise(0)
+    totals = (
+        placed.join(fn.broadcast(mastered), ["ns", "day", "broker"], "left")
+        .select("*", writable.alias("writable"))
+        .groupBy("day", "ns", "cluster", "topic")
+        .agg(
+            fn.count("*").alias("brokers"),
+            fn.sum("writable").alias("write_queues"),
+            fn.sum("read").alias("read_queues"),
+            fn.max("writable").alias("most_write"),
+            fn.max("read").alias("most_read"),
+            fn.max("mastered").isNull().alias("no_master"),
+        )
+    )
+    return totals.select(
+        "*",
+        fn.when(fn.col("write_queues") > 0, _skew("most_write", "write_queues"))
+        .otherwise(_skew("most_read", "read_queues"))
+        .alias("skew"),
+        (fn.col("brokers") == 1).alias("single_broker"),
+    )
+
+
+def _skew(most: str, total: str) -> Column:
+    return fn.when(fn.col(total) > 0, fn.round(fn.col(most) * fn.col("brokers") / fn.col(total), 3))
+
+
+def _days(inputs: Inputs) -> DataFrame:
+    """`ns, day`: the days of the window on which the NameServer watched. (Rows of `observed` touch the window.)"""
+    ends = fn.to_date(fn.coalesce("to_at", "seen_until"))
+    return (
+        inputs.table("observed")
+        .select("*", inputs.in_window("first_day").alias("first_day"))
+        .where("first_day is not null")
+        .select("ns", fn.greatest(fn.to_date("from_at"), fn.col("first_day")).alias("first"), ends.alias("last"))
+        .where(fn.col("first") <= fn.col("last"))
+        .select("ns", fn.explode(fn.sequence("first", "last")).alias("day"))
+        .distinct()
+    )
+
+
+def _at_midnight(spans: DataFrame, days: DataFrame) -> DataFrame:
+    """The spans, with each `day` at whose end they were open."""
+    midnight = fn.col("day") + fn.expr("interval 1 day")
+    is_open = (fn.col("from_at") < midnight) & (fn.col("to_at").isNull() | (fn.col("to_at") >= midnight))
+    return spans.join(fn.broadcast(days), "ns").where(is_open)
+
+
+STEP = Step(TABLE, reads=("observed", "broker_spans", "topic_spans"), build=build)

@@ -1,0 +1,40 @@
+"""All steps of the lake, in an order in which each finds made what it reads."""
+
+from typing import Final
+
+from routebook.lake.build.gold import (
+    admin_audit,
+    broker_availability_daily,
+    broker_flaps,
+    broker_sessions,
+    convergence,
+    detector_tradeoff,
+    heartbeat_quality,
+    lookup_demand,
+    ns_divergence,
+    outage_impact,
+    route_timeline,
+    topic_placement,
+)
+from routebook.lake.build.silver import broker_spans, differences, lookup_hours, observed, topic_spans
+from routebook.lake.build.step import Step
+
+STEPS: Final[tuple[Step, ...]] = (
+    observed.STEP,
+    broker_spans.STEP,
+    broker_sessions.STEP,
+    broker_availability_daily.STEP,
+    broker_flaps.STEP,
+    heartbeat_quality.STEP,
+    detector_tradeoff.STEP,
+    topic_spans.STEP,
+    route_timeline.STEP,
+    topic_placement.STEP,
+    differences.STEP,
+    ns_divergence.STEP,
+    convergence.STEP,
+    lookup_demand.STEP,
+    lookup_hours.STEP,
+    outage_impact.STEP,
+    admin_audit.STEP,
+)

@@ -1,0 +1,1 @@
+"""Reads a lake with PyIceberg and DuckDB, without a JVM."""

@@ -1,0 +1,1 @@
+"""Spark: session, Java runtime, and the `routebook` data source."""

@@ -1,0 +1,143 @@
+"""Spark's data source `routebook`: journals and live NameServers, as tables and as streams.
+
+    from routebook.lake.spark.source import register
+    register(spark)
+    events = spark.readStream.format("routebook").option("server", "http://127.0.0.1:8876").load()
+
+Columns are those of `bronze.events`; a narrower `.schema("ns string, seq bigint, kind string")` reads less. Where a
+stream stands is one number for each NameServer, so it does not matter how a journal is cut into files.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from routebook.errors import UsageError
+from routebook.lake.spark.source import folder, server
+from routebook.lake.spark.source.columns import batches
+from routebook.lake.tables.bronze import EVENTS
+from routebook.lake.tables.ddl import columns_of
+
+_OPTIONS = "path, server, token, startingOffsets, mode"
+
+
+def register(spark: SparkSession) -> None:
+    """Make `format("routebook")` known to a session."""
+    context = getattr(spark, "_sc", None)  # a Connect session has none
+    if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable  # else Spark takes the first python3 there is, which may not know routebook
+    spark.dataSource.register(RoutebookSource)
+
+
+class RoutebookSource(DataSource):
+    """Options: `path`, a journal folder or one that holds several; or `server`, addresses with commas between.
+
+    `token` for servers that want one; `startingOffsets` earliest or latest, for streams; `mode` FAILFAST, or
+    DROPMALFORMED to pass over lines that are no events.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return "routebook"
+
+    def schema(self) -> str:
+        return " ".join(EVENTS.columns.split())
+
+    def reader(self, schema: StructType) -> "JournalReader":
+        return JournalReader(Wanted(dict(self.options), schema))
+
+    def streamReader(self, schema: StructType) -> "JournalStream":  # noqa: N802  # Spark's name
+        return JournalStream(Wanted(dict(self.options), schema))
+
+
+class Wanted:
+    """What somebody asked for: from where, and which columns."""
+
+    def __init__(self, options: dict[str, str], schema: StructType) -> None:
+        self.path = options.get("path")
+        self.token = options.get("token")
+        self.servers = [one.strip() for one in options.get("server", "").split(",") if one.strip()]
+        if bool(self.path) == bool(self.servers):
+            raise UsageError(f'format("routebook"): give either path or server; options are {_OPTIONS}')
+        self.latest = _one_of(options, "startingOffsets", ("earliest", "latest")) == "latest"
+        self.drop_malformed = _one_of(options, "mode", ("FAILFAST", "DROPMALFORMED")) == "DROPMALFORMED"
+        known = {name for name, _ in columns_of(EVENTS.columns)}
+        unknown = [name for name in schema.names if name not in known]
+        if unknown:
+            raise UsageError(f'format("routebook") has no column {", ".join(unknown)}; it has those of bronze.events')
+        self.schema: pa.Schema = to_arrow_schema(schema)
+
+    def newest(self) -> dict[str, int]:
+        """The newest number of each NameServer."""
+        if self.path is not None:
+            return {ns: journal.last() for journal in folder.journals(self.path) if (ns := journal.ns()) is not None}
+        return dict(server.describe(one, self.token) for one in self.servers)
+
+    def partitions(self, after: dict[str, int], upto: dict[str, int] | None) -> list[InputPartition]:
+        """What to read, each by a task of its own: the segments of a folder, the servers."""
+        if self.path is not None:
+            return [
+                InputPartition(piece)
+                for journal in folder.journals(self.path)
+                if (ns := journal.ns()) is not None and (upto is None or ns in upto)
+                for piece in journal.pieces(after=after.get(ns, 0), upto=None if upto is None else upto[ns])
+            ]
+        found = []
+        for one in self.servers:
+            ns, newest = server.describe(one, self.token)
+            last = newest if upto is None else upto.get(ns, 0)
+            if last > after.get(ns, 0):
+                found.append(InputPartition(server.Span(one, self.token, after.get(ns, 0), last)))
+        return found
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        wanted = partition.value
+        lines = folder.lines(wanted) if isinstance(wanted, folder.Piece) else server.lines(wanted)
+        return batches(lines, self.schema, after=wanted.after, upto=wanted.upto, drop_malformed=self.drop_malformed)
+
+
+class JournalReader(DataSourceReader):
+    """All that is there now."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+
+    def partitions(self) -> list[InputPartition]:
+        return self._wanted.partitions({}, self._wanted.newest())
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return self._wanted.read(partition)
+
+
+class JournalStream(DataSourceStreamReader):
+    """What is there, then what comes. An offset is `{"ns-1": 417, …}`: the last number that was read of each."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's names
+        return self._wanted.newest() if self._wanted.latest else {}
+
+    def latestOffset(self) -> dict[str, int]:  # noqa: N802
+        return self._wanted.newest()
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        return self._wanted.partitions(start, end)
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return self._wanted.read(partition)
+
+
+def _one_of(options: dict[str, str], name: str, values: tuple[str, ...]) -> str:
+    given = options.get(name, values[0])
+    for value in values:
+        if given.lower() == value.lower():
+            return value
+    raise UsageError(f"{name}={given}: write {' or '.join(values)}")

@@ -1,0 +1,1 @@
+"""Declarations of all lake tables. No Spark import."""

@@ -1,0 +1,121 @@
+"""One round with one peer: the little that must be asked to find what differs.
+
+a Routebook   its digest; only what that points at is asked by 106 and 105      nothing differs: one request
+any other     106, 206, and 105 for topics of which only one has any, for those that differed the last time, and
+              for a share of the others, so that all have their turn             two requests and `SAMPLE` more
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Final
+
+import msgspec
+
+from routebook.client.client import NameServerClient
+from routebook.disagreements import Disagreement, View, disagreements
+from routebook.errors import RequestError, TopicNotExist
+from routebook.model import ClusterInfo, RoutePolicy, TopicRoute
+from routebook.peers.digest import FORMAT, BucketDigest, Digest
+from routebook.peers.digests import Digests
+from routebook.peers.fetch import Fetch
+from routebook.routes import RouteTable
+
+SAMPLE: Final = 50  # topics taken in turn
+MOST_TOPICS: Final = 200  # in one round, whatever differs
+_MOST_BUCKETS: Final = 8
+_PLAIN: Final = RoutePolicy()
+HERE: Final = "here"
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """What a round found, and how. `topics` are those that were looked at; None: all."""
+
+    found: list[Disagreement]
+    topics: frozenset[str] | None
+    by: str  # digest or sample
+    requests: int
+
+
+class Comparison:
+    """This NameServer and one peer."""
+
+    def __init__(self, routes: RouteTable, client: NameServerClient, *, peer: str, fetch: Fetch | None) -> None:
+        self._routes = routes
+        self._client = client
+        self._peer = peer
+        self._fetch = fetch
+        self._digests = Digests(routes)
+        self._turn = 0
+
+    async def round(self, suspects: Sequence[str]) -> Round:
+        """`suspects` are topics that differed the last time. Raises RoutebookError."""
+        if self._fetch is not None:
+            theirs = await self._fetch.get("/v1/digest", Digest)
+            if theirs is not None and theirs.format == FORMAT:
+                return await self._by_digest(self._fetch, theirs, suspects)
+        return await self._by_sample(suspects)
+
+    async def _by_digest(self, fetch: Fetch, theirs: Digest, suspects: Sequence[str]) -> Round:
+        ours = await self._digests.digest()
+        pairs = enumerate(zip(ours.buckets, theirs.buckets, strict=False))
+        buckets = [number for number, (mine, other) in pairs if mine != other]
+        topics: list[str] = [*suspects]
+        for number in buckets[:_MOST_BUCKETS]:
+            topics += await self._differing_topics(fetch, number)
+        requests = 1 + min(len(buckets), _MOST_BUCKETS)
+        if not topics and ours.groups == theirs.groups:
+            return Round(found=[], topics=None, by="digest", requests=requests)
+        info = await self._client.cluster_info()
+        chosen = list(dict.fromkeys(topics))[:MOST_TOPICS]
+        found = await self._differences(info, chosen)
+        looked_at = None if len(buckets) <= _MOST_BUCKETS and len(topics) <= MOST_TOPICS else frozenset(chosen)
+        return Round(found=found, topics=looked_at, by="digest", requests=requests + 1 + len(chosen))
+
+    async def _differing_topics(self, fetch: Fetch, number: int) -> list[str]:
+        theirs = await fetch.get(f"/v1/digest/{number}", BucketDigest)
+        ours = await self._digests.bucket(number)
+        if theirs is None or ours is None:
+            return []
+        return [t for t in sorted({*ours.topics, *theirs.topics}) if ours.topics.get(t) != theirs.topics.get(t)]
+
+    async def _by_sample(self, suspects: Sequence[str]) -> Round:
+        info = await self._client.cluster_info()
+        there = set(await self._topics(info))
+        here = self._routes.topic_table.keys()
+        one_sided = sorted(there ^ here)
+        chosen = dict.fromkeys(chain(suspects, one_sided, self._next_in_turn(sorted(there & here))))
+        topics = list(chosen)[:MOST_TOPICS]
+        found = await self._differences(info, topics)
+        return Round(found=found, topics=frozenset(topics), by="sample", requests=2 + len(topics))
+
+    async def _topics(self, info: ClusterInfo) -> Iterable[str]:
+        try:
+            return await self._client.topics()
+        except RequestError:  # Java: enableAllTopicList=false
+            lists = [await self._client.topics_of_cluster(cluster) for cluster in info.cluster_addr_table]
+            return chain.from_iterable(lists)
+
+    def _next_in_turn(self, topics: Sequence[str]) -> list[str]:
+        if not topics:
+            return []
+        start = self._turn % len(topics)
+        self._turn = start + SAMPLE
+        return [*topics[start : start + SAMPLE], *topics[: max(0, start + SAMPLE - len(topics))]]
+
+    async def _differences(self, info: ClusterInfo, topics: Sequence[str]) -> list[Disagreement]:
+        """Here and there, in as short a time as possible one after the other."""
+        there: dict[str, TopicRoute] = {}
+        for topic in topics:
+            try:
+                there[topic] = await self._client.route(topic)
+            except TopicNotExist:
+                await asyncio.sleep(0)
+        here = {topic: route for topic in topics if (route := self._routes.route(topic, _PLAIN)) is not None}
+        mine = View(who=HERE, info=self._routes.cluster_info(), routes=_unordered(here))
+        return disagreements([mine, View(who=self._peer, info=info, routes=_unordered(there))])
+
+
+def _unordered(routes: dict[str, TopicRoute]) -> dict[str, TopicRoute]:
+    """Without the order configuration, which is no part of the tables."""
+    return {topic: msgspec.structs.replace(route, order_topic_conf=None) for topic, route in routes.items()}

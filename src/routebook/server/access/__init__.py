@@ -1,0 +1,1 @@
+"""Authentication and authorization on the NameServer port."""

@@ -1,0 +1,87 @@
+"""The file of identities on disk: read at the start or no start, and taken up again when it changes."""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from routebook.access.identities import Identities
+from routebook.errors import AccessFileError
+from routebook.server.observe.health import Condition, Part
+
+_MODES: Final = (0o600, 0o400)
+_MAX_BYTES: Final = 4 << 20
+
+
+class AccessFile:
+    """`identities` are those in force. A changed file that cannot be used changes nothing, and `problem` tells why."""
+
+    def __init__(self, path: Path, environ: Mapping[str, str] | None = None) -> None:
+        """Read it. Raises AccessFileError: who asks for authentication does not get a server without."""
+        self._path = path
+        self._environ = os.environ if environ is None else environ
+        self._seen = _stamp(path)
+        self.identities = self._read()
+        self.problem: str | None = None
+        self.reloads = 0
+
+    def reload(self) -> str | None:
+        """Take up a changed file. What is to be noted about it, or None where there is nothing new."""
+        stamp = _stamp(self._path)
+        if stamp == self._seen:
+            return None
+        self._seen = stamp
+        try:
+            self.identities = self._read()
+        except AccessFileError as error:
+            self.problem = str(error)
+            return (
+                f"the file of identities changed, and cannot be used: {error}. The identities of before stay in force."
+            )
+        self.problem = None
+        self.reloads += 1
+        return f"the file of identities changed: {len(self.identities)} identities are in force"
+
+    def part(self) -> Part:
+        """For health."""
+        facts = {"identities": len(self.identities), "reloads": self.reloads}
+        if self.problem is None:
+            return Part(facts={**facts})
+        says = f"{self.problem}; the identities of before stay in force"
+        return Part(Condition.DEGRADED, says, {**facts})
+
+    def _read(self) -> Identities:
+        name = f"{self._path} (routebook.auth.file)"
+        try:
+            with self._path.open("rb") as file:
+                status = os.fstat(file.fileno())
+                _check(status, name)
+                content = file.read(_MAX_BYTES + 1)
+        except OSError as error:
+            raise AccessFileError(f"{name} cannot be read: {error.strerror or error}") from None
+        if len(content) > _MAX_BYTES:
+            raise AccessFileError(f"{name} is larger than {_MAX_BYTES >> 20} MiB")
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            raise AccessFileError(f"{name} is not UTF-8 text") from None
+        return Identities.parse(text, name=name, environ=self._environ)
+
+
+def _check(status: os.stat_result, name: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise AccessFileError(f"{name} is not a file")
+    mode = stat.S_IMODE(status.st_mode)
+    if mode not in _MODES:
+        raise AccessFileError(
+            f"{name} has mode {mode:04o}, and it holds secrets: nobody but this user may read it; run chmod 600 on it"
+        )
+
+
+def _stamp(path: Path) -> tuple[int, int, int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode

@@ -1,0 +1,218 @@
+"""What Prometheus scrapes: numbers that the parts keep anyway, put together when somebody asks.
+
+Labels have few values, whoever talks to this server: codes that nobody handles are `other`, brokers are counted by
+state, not by name.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from routebook import __version__
+from routebook.codes import RequestCode, ResponseCode
+from routebook.journal.write.writer import JournalStatus
+from routebook.server.http.context import HttpContext
+from routebook.server.http.views.answers import MemberState
+from routebook.server.http.views.tables import state_of, without_master
+from routebook.server.net.limits import NAMES as LIMITS
+from routebook.server.observe.health import SEVERITY
+from routebook.server.observe.latency import Histogram
+
+MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+_EDGES: Final = range(3, 24, 2)  # every second power of two: 8 µs, 32 µs, … 8 s
+_AGES: Final = ((0.5, "0.5"), (0.9, "0.9"), (1.0, "1"))
+
+
+class Metrics(Collector):
+    """All metrics of one server; `text` is what a scrape gets."""
+
+    def __init__(self, context: HttpContext) -> None:
+        self._context = context
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+
+    def text(self) -> bytes:
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        info = InfoMetricFamily("routebook_build", "This server.")
+        info.add_metric([], {"version": __version__, "ns": self._context.ns})
+        yield info
+        yield from self._traffic()
+        yield from self._refused()
+        yield from self._tables()
+        yield from self._brokers()
+        yield from self._watchers()
+        yield from self._health()
+        if self._context.journal is not None:
+            yield from _journal(self._context.journal.status())
+
+    def _traffic(self) -> Iterator[Metric]:
+        traffic = self._context.traffic
+        requests, responses = traffic.counts.totals()
+        yield _counters("routebook_requests", "Requests by kind.", "kind", _by_kind(requests))
+        yield _counters("routebook_responses", "Answers by response code.", "code", _by_response(responses))
+        latencies = traffic.latencies
+        seconds = HistogramMetricFamily(
+            "routebook_request_seconds",
+            "From a request's bytes to its answer's, by kind; `several`: reads that brought more than one request.",
+            labels=["kind"],
+        )
+        by_kind = {_kind(code): histogram for code, histogram in latencies.by_code.items()}
+        for kind, histogram in {**by_kind, "other": latencies.others, "several": latencies.several}.items():
+            if any(histogram.counts):
+                _add_histogram(seconds, [kind], histogram)
+        yield seconds
+        yield _gauge("routebook_connections", "Open connections to the NameServer port.", len(traffic.connections))
+        held = sum(connection.held_back for connection in traffic.connections.values())
+        yield _gauge("routebook_connections_held_back", "Those whose peer does not read its answers.", held)
+        yield _counter("routebook_connections_accepted", "Connections accepted since the start.", traffic.accepted)
+        delay = HistogramMetricFamily(
+            "routebook_event_loop_delay_seconds", "How long work had to wait for its turn, looked at twice a second."
+        )
+        _add_histogram(delay, [], self._context.loop_delay.histogram)
+        yield delay
+
+    def _refused(self) -> Iterator[Metric]:
+        exceeded = self._context.nameserver.exceeded
+        counts = {limit: exceeded.get(limit, 0) for limit in LIMITS}
+        yield _counters("routebook_limits_exceeded", "What was refused, by limit.", "limit", counts)
+        denials = self._context.denials
+        denied = 0 if denials is None else denials.total
+        yield _counter("routebook_requests_denied", "Requests without permission, over HTTP too.", denied)
+
+    def _tables(self) -> Iterator[Metric]:
+        ns = self._context.nameserver
+        sizes = ns.routes.sizes()
+        yield _gauge("routebook_topics", "Topics with a route.", sizes.topics)
+        yield _gauge("routebook_broker_groups", "Broker names.", sizes.groups)
+        yield _gauge("routebook_broker_groups_without_master", "Broker names without a master.", without_master(ns))
+        yield _gauge("routebook_clusters", "Clusters.", sizes.clusters)
+        yield _gauge("routebook_kv_entries", "Entries of the KV configuration.", len(ns.kv))
+        yield _counter("routebook_route_changes", "Changes of the route tables.", ns.routes.revision)
+        yield _gauge("routebook_route_cache_bytes", "Memory that encoded routes take.", ns.cache.bytes_held)
+        yield _counter("routebook_route_cache_encoded", "Routes that had to be encoded.", ns.cache.encoded)
+
+    def _brokers(self) -> Iterator[Metric]:
+        now_ms = self._context.now_ms()
+        states = dict.fromkeys(MemberState, 0)
+        ages_ms = []
+        for lease in self._context.nameserver.routes.lease_table.values():
+            ages_ms.append(max(0, now_ms - lease.last_update_ms))
+            for seat in lease.seats.values():
+                states[state_of(lease, seat, now_ms)] += 1
+        brokers = GaugeMetricFamily("routebook_brokers", "Brokers by state.", labels=["state"])
+        for state, count in states.items():
+            brokers.add_metric([state.value], count)
+        yield brokers
+        age = GaugeMetricFamily(
+            "routebook_heartbeat_age_seconds", "Time since a broker's last sign of life.", labels=["quantile"]
+        )
+        ages_ms.sort()
+        for share, quantile in _AGES if ages_ms else ():
+            age.add_metric([quantile], ages_ms[min(len(ages_ms) - 1, int(share * len(ages_ms)))] / 1000)
+        yield age
+
+    def _watchers(self) -> Iterator[Metric]:
+        feed = self._context.feed
+        yield _gauge("routebook_watchers", "Readers of /v1/events.", self._context.watchers)
+        yield _counter("routebook_watchers_dropped", "Readers that were too slow.", feed.dropped)
+        yield _counter("routebook_events", "Events since the start.", feed.published)
+        requests = CounterMetricFamily("routebook_http_requests", "HTTP requests.", labels=["route", "status"])
+        for (route, status), count in self._context.http_requests.items():
+            requests.add_metric([route, str(status)], count)
+        yield requests
+
+    def _health(self) -> Iterator[Metric]:
+        report = self._context.health.report()
+        yield _gauge("routebook_ready", "1 if clients should be sent here.", int(report.ready))
+        health = GaugeMetricFamily("routebook_health", "0 ok, 1 degraded, 2 failed.", labels=["part"])
+        for name, part in report.parts.items():
+            health.add_metric([name], SEVERITY[part.condition])
+        yield health
+        facts = GaugeMetricFamily("routebook_part", "What the parts tell of themselves.", labels=["part", "fact"])
+        for name, part in report.parts.items():
+            for fact, value in part.facts.items():
+                if isinstance(value, int | float):
+                    facts.add_metric([name, fact], float(value))
+        yield facts
+
+
+def _journal(status: JournalStatus) -> Iterator[Metric]:
+    gauges = {
+        "up": ("1 while the disk takes what is journalled.", int(status.state == "writing")),
+        "last_seq": ("The newest record's number.", status.last_seq),
+        "durable_seq": ("The newest number that is on disk.", status.durable_seq),
+        "waiting_records": ("Records that wait for the disk.", status.waiting_records),
+        "waiting_bytes": ("Bytes that wait for the disk.", status.waiting_bytes),
+        "lag_seconds": ("How long the oldest of them has waited.", status.lag_ms / 1000),
+    }
+    counters = {
+        "written_records": ("Records on disk.", status.written_records),
+        "written_bytes": ("Bytes on disk.", status.written_bytes),
+        "dropped_records": ("Records that never get there.", status.dropped_records),
+        "holes": ("Stretches of numbers that are missing.", status.holes),
+        "commits": ("Writes.", status.commits),
+        "failures": ("Writes that failed.", status.failures),
+        "rolled_segments": ("Segments compressed.", status.rolled_segments),
+        "removed_segments": ("Segments removed, for they were too old or too many.", status.removed_segments),
+    }
+    for name, (text, value) in gauges.items():
+        yield _gauge(f"routebook_journal_{name}", text, value)
+    for name, (text, count) in counters.items():
+        yield _counter(f"routebook_journal_{name}", text, count)
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, text, value=value)
+
+
+def _counter(name: str, text: str, value: float) -> Metric:
+    return CounterMetricFamily(name, text, value=value)
+
+
+def _counters(name: str, text: str, label: str, counts: dict[str, int]) -> Metric:
+    family = CounterMetricFamily(name, text, labels=[label])
+    for value, count in counts.items():
+        family.add_metric([value], count)
+    return family
+
+
+def _add_histogram(family: HistogramMetricFamily, labels: Iterable[str], histogram: Histogram) -> None:
+    counts = histogram.counts
+    buckets = [(str((1 << edge) / 1e6), float(sum(counts[: edge + 1]))) for edge in _EDGES]
+    total = float(sum(counts))
+    family.add_metric(list(labels), buckets=[*buckets, ("+Inf", total)], sum_value=histogram.total_ns / 1e9)
+
+
+def _by_kind(counts: dict[int, int]) -> dict[str, int]:
+    return _summed((_kind(code), count) for code, count in counts.items())
+
+
+def _by_response(counts: dict[int, int]) -> dict[str, int]:
+    known = {int(code): code.name.lower() for code in ResponseCode}
+    return _summed((known.get(code, "other"), count) for code, count in counts.items())
+
+
+def _kind(code: int) -> str:
+    try:
+        return RequestCode(code).name.lower()
+    except ValueError:
+        return "other"
+
+
+def _summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for name, count in counts:
+        sums[name] = sums.get(name, 0) + count
+    return sums

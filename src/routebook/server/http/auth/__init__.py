@@ -1,0 +1,1 @@
+"""HTTP authentication: tokens, console sessions, login throttling."""

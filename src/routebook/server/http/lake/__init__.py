@@ -1,0 +1,1 @@
+"""Lake reports over HTTP, read by a separate process."""

@@ -1,0 +1,1 @@
+"""Logs, health and latency figures of a running server."""

@@ -1,0 +1,182 @@
+"""What happened, as log lines an operator greps."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from routebook.events import (
+    BrokerChanged,
+    BrokerDown,
+    BrokerReturned,
+    BrokerUp,
+    DownReason,
+    Event,
+    KvChanged,
+    MappingsChanged,
+    PermissionRestored,
+    PermissionWiped,
+    PreservationEntered,
+    PreservationLeft,
+    RequestDenied,
+    ServerStarted,
+    ServerStopped,
+    SettingChanged,
+    TopicDeleted,
+    TopicsChanged,
+)
+from routebook.kv import Table
+from routebook.server.observe.log import get_log
+from routebook.server.observe.log_throttle import Seldom
+from routebook.wire.foreign_protocols import Stranger
+
+_PLANNED: Final = frozenset({DownReason.UNREGISTERED, DownReason.DEREGISTERED, DownReason.REPLACED})
+_MAX_KV_LINES: Final = 1000
+
+
+class Notes:
+    """One method per thing worth a line. What strangers can cause at will is said at most once a minute per host."""
+
+    def __init__(self, time: Callable[[], float]) -> None:
+        self._log = get_log()
+        self._remoting = get_log("remoting")
+        self._traffic = get_log("traffic")
+        self._water_mark = get_log("watermark")
+        self._seldom = Seldom(time)
+
+    def happened(self, events: Iterable[Event], peer: str | None = None) -> None:
+        """`peer` is who caused it, where somebody did."""
+        for event in events:
+            self._happened(event, peer)
+
+    def _happened(self, event: Event, peer: str | None) -> None:
+        log = self._log
+        match event:
+            case BrokerUp():
+                log.info("broker up", **_broker(event), timeout_ms=event.timeout_ms, peer=peer)
+            case BrokerChanged():
+                role = {"before_id": event.before_id} if event.before_id != event.broker_id else {}
+                log.info("broker changed", **_broker(event), **role, version=_version(event), peer=peer)
+            case BrokerReturned():
+                log.info("broker returned", **_broker(event), peer=peer)
+            case BrokerDown():
+                say = log.info if event.reason in _PLANNED else log.warning
+                say("broker down", **_broker(event), reason=event.reason.value, peer=peer)
+            case TopicsChanged():
+                counts = {"added": len(event.added), "changed": len(event.changed), "removed": len(event.removed)}
+                log.info("topics changed", broker=event.broker, cause=event.cause.value, **counts)
+            case MappingsChanged():
+                counts = {"announced": len(event.mappings), "removed": len(event.removed)}
+                log.info("static topics changed", broker=event.broker, **counts)
+            case PermissionWiped():
+                log.info("write permission wiped", broker=event.broker, topics=event.topics, peer=peer)
+            case PermissionRestored():
+                log.info("write permission restored", broker=event.broker, topics=event.topics, peer=peer)
+            case TopicDeleted():
+                where = {"cluster": event.cluster, "brokers": event.brokers}
+                log.info("topic deleted", topic=event.topic, **where, peer=peer)
+            case KvChanged(deleted=True):
+                log.info("kv deleted", namespace=event.namespace, key=event.key, before=event.before, peer=peer)
+            case KvChanged():
+                values = {"before": event.before, "after": event.after}
+                log.info("kv put", namespace=event.namespace, key=event.key, **values, peer=peer)
+            case SettingChanged():
+                log.info("setting changed", key=event.key, before=event.before, after=event.after, peer=peer)
+            case RequestDenied():
+                who = {"who": event.who} if event.who is not None else {}
+                self._rarely(self._log.warning, "request denied", peer, code=event.code, **who, why=event.why)
+            case PreservationEntered():
+                counts = {"silent": event.silent, "known": event.known}
+                log.warning("most brokers are silent: their routes are kept", **counts, window_ms=event.window_ms)
+            case PreservationLeft():
+                counts = {"returned": event.returned, "silent": event.silent}
+                log.warning("routes are no longer kept", reason=event.reason.value, **counts, after_ms=event.lasted_ms)
+            case ServerStarted():
+                more = {"recovered": event.recovered} if event.recovered else {"cold": True} if event.cold else {}
+                log.info("started", version=event.version, listen=event.listen, **more)
+            case ServerStopped():
+                log.info("stopped", reason=event.reason)
+
+    def remembered(self, wrong: str) -> None:
+        """Something is wrong with what was to be remembered."""
+        self._log.warning("not all is remembered", why=wrong)
+
+    # Connections
+
+    def stranger(self, stranger: Stranger, peer: str) -> None:
+        event = "not a RocketMQ client"
+        self._rarely(self._remoting.warning, event, peer, kind=stranger.name.lower(), why=f"it {stranger.value}")
+
+    def refused(self, why: str, peer: str) -> None:
+        self._rarely(self._remoting.warning, "connection closed", peer, why=why)
+
+    def idle(self, peer: str) -> None:
+        self._remoting.info("connection idle, closed", peer=peer)
+
+    def failed(self, code: int, peer: str, error: Exception) -> None:
+        self._log.unexpected("request failed", error, code=code, peer=peer)
+
+    def unreachable(self, address: str, why: str) -> None:
+        self._rarely(self._remoting.warning, "cannot be reached", address, why=why)
+
+    def _rarely(
+        self, say: Callable[..., None], event: str, peer: str | None, *, kind: str | None = None, **fields: object
+    ) -> None:
+        host = (peer or "").rpartition(":")[0]
+        unsaid = self._seldom.due(f"{event} {kind} {host}")
+        if unsaid is not None:
+            more = {"unsaid": unsaid} if unsaid else {}
+            say(event, peer=peer, **fields, **more)
+
+    # Scheduled work and files
+
+    def unsaved(self, why: str) -> None:
+        self._log.error("not saved", why=why)
+
+    def access_file(self, what: str) -> None:
+        self._log.warning("identities", what=what)
+
+    def busy(self, is_busy: bool) -> None:
+        if is_busy:
+            self._log.warning("too much to do: look-ups are answered SYSTEM_BUSY, brokers are served")
+        else:
+            self._log.warning("look-ups are answered again")
+
+    def tls_files(self, what: str) -> None:
+        self._log.info("tls files", what=what)
+
+    def round_failed(self, name: str, error: Exception) -> None:
+        self._log.unexpected("scheduled work failed", error, work=name)
+
+    def kv_table(self, namespaces: Mapping[str, Table]) -> None:
+        """Java: KVConfigManager.printAllPeriodically."""
+        entries = sum(map(len, namespaces.values()))
+        self._log.info("kv table", namespaces=len(namespaces), entries=entries)
+        lines = ((namespace, key, value) for namespace, table in namespaces.items() for key, value in table.items())
+        for (namespace, key, value), _ in zip(lines, range(_MAX_KV_LINES), strict=False):
+            self._log.info("kv entry", namespace=namespace, key=key, value=value)
+
+    @property
+    def marks_water(self) -> bool:
+        """Whether anybody reads the water marks."""
+        return self._water_mark.enabled("debug")
+
+    def water_mark(self, *, asking: int, asking_ms: int, others: int, others_ms: int) -> None:
+        """In Java's words: requests that wait, and for how long the first of them has."""
+        self._water_mark.debug(
+            f"[WATERMARK] ClientQueueSize:{asking} ClientQueueSlowTime:{asking_ms} "
+            f"DefaultQueueSize:{others} DefaultQueueSlowTime:{others_ms}"
+        )
+
+    def traffic(self, port: int, requests: str | None, responses: str | None) -> None:
+        """In Java's words: how many of each code since the last time."""
+        if requests is not None:
+            self._traffic.debug(f"Port: {port}, RequestCode Distribution: {requests}")
+        if responses is not None:
+            self._traffic.debug(f"Port: {port}, ResponseCode Distribution: {responses}")
+
+
+def _broker(event: BrokerUp | BrokerChanged | BrokerReturned | BrokerDown) -> dict[str, object]:
+    return {"cluster": event.cluster, "broker": event.broker, "id": event.broker_id, "addr": event.addr}
+
+
+def _version(event: BrokerChanged) -> int | None:
+    return None if event.data_version is None else event.data_version.counter

@@ -1,0 +1,1 @@
+"""TLS: contexts from files, ciphers, and sessions over memory buffers."""

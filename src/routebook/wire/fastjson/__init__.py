@@ -1,0 +1,1 @@
+"""JSON as fastjson2 2.0.59 reads it."""

@@ -1,0 +1,227 @@
+"""A cursor over JSON text that steps as fastjson2 2.0.59 does: blanks, commas, comments, quotes, skipping."""
+
+import re
+from typing import Final
+
+from routebook.wire.fastjson.values import unescape
+
+QUOTES: Final = b"\"'"
+_END: Final = 0x1A  # stands after the last byte, as in Java
+_BLANK: Final = rb" \t\n\r\f\x08"
+_BLANKS: Final = re.compile(rb"[" + _BLANK + rb"]*")
+_BLANKS_AND_NULS: Final = re.compile(rb"[" + _BLANK + rb"\x00]*")
+_AFTER_VALUE: Final = re.compile(rb"[" + _BLANK + rb"]*(?:(,)[" + _BLANK + rb"]*)?")
+_COLON: Final = re.compile(rb"[" + _BLANK + rb"]*:[" + _BLANK + rb"]*")
+_NULL_OR_EMPTY: Final = re.compile(rb"""null|""|''|"null"|'null'""")
+
+# Text is walked by its lead bytes: broken UTF-8 can swallow the closing quote, exactly as in Java.
+_WALK: Final = rb"\\(?:u.{4}|x..|[^ux])|[\xc0-\xdf].|[\xe0-\xef]..|[\xf0-\xf7]..."
+_TEXT: Final = {
+    ord('"'): re.compile(rb'"((?:[^"\\\x80-\xff]++|' + _WALK + rb')*+)"', re.DOTALL),
+    ord("'"): re.compile(rb"'((?:[^'\\\x80-\xff]++|" + _WALK + rb")*+)'", re.DOTALL),
+}
+# What is skipped is not decoded: any bytes up to the quote, but escapes must be known ones.
+_SKIPPED_ESCAPE: Final = rb"""\\(?:u.{4}|x..|[0-7btnvfFr"'/.\\#&\[\]@()_,~ ])"""
+_SKIPPED_TEXT: Final = {
+    ord('"'): re.compile(rb'"[^"\\]*+(?:' + _SKIPPED_ESCAPE + rb'[^"\\]*+)*+"', re.DOTALL),
+    ord("'"): re.compile(rb"'[^'\\]*+(?:" + _SKIPPED_ESCAPE + rb"[^'\\]*+)*+'", re.DOTALL),
+}
+_SKIPPED_WORD: Final = re.compile(
+    rb"true|false|null|[+-]?(?:[0-9]+[LFDBS]|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]*)(?:[eE](?:[+-]?[0-9]+)?)?[FD]?)"
+)
+
+_BARE_NAME: Final = re.compile(rb"[^" + _BLANK + rb".\-+*/><=!\[\]{}(),:|&\x1a\\]+")
+_BEYOND_BMP: Final = re.compile(rb"[\xf0-\xf7]")
+
+
+class JsonError(ValueError):
+    """This text is not what fastjson2 would read as the wanted type."""
+
+    def __init__(self, what: str, *, data: bytes, pos: int) -> None:
+        before = data[:pos]
+        self.line = before.count(b"\n") + 1
+        self.column = pos - (before.rfind(b"\n") + 1) + 1
+        super().__init__(f"{what} at line {self.line}, column {self.column}")
+
+
+class Cursor:
+    """Where reading stands. `_comma` tells whether the value just read was followed by one."""
+
+    __slots__ = ("_comma", "_data", "_depth", "_pos")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data + b"\x1a"
+        self._pos = -1
+        self._comma = False
+        self._depth = 0
+        self._next()
+
+    def error(self, what: str) -> JsonError:
+        return JsonError(what, data=self._data[:-1], pos=min(self._pos, len(self._data) - 1))
+
+    def finish(self) -> None:
+        """Nothing may follow the value."""
+        if self._data[self._pos] != _END:
+            raise self.error("something follows the value")
+
+    def skip(self) -> None:
+        """Any value, to any depth. Stricter than reading: every comma must be there, and none too many."""
+        data = self._data
+        closers = bytearray()
+        while True:
+            ch = data[self._pos]
+            if ch in b"{[":
+                closers.append(ord("}") if ch == ord("{") else ord("]"))
+                self._next()
+                first = True
+            else:
+                pattern = _SKIPPED_TEXT.get(ch, _SKIPPED_WORD)
+                match = pattern.match(data, self._pos)
+                if match is None:
+                    raise self.error("a value is expected")
+                self._pos = match.end()
+                self._after_skipped()
+                first = False
+            while closers and data[self._pos] == closers[-1]:
+                closers.pop()
+                self._pos += 1
+                self._after_skipped()
+                first = False
+            if not closers:
+                return
+            if not first and not self._comma:
+                raise self.error("a comma is expected")
+            if closers[-1] == ord("}"):
+                self._skip_name()
+
+    def _at(self, ch: bytes) -> bool:
+        return self._data.startswith(ch, self._pos)
+
+    def _blanks(self, pattern: re.Pattern[bytes] = _BLANKS) -> None:
+        match = pattern.match(self._data, self._pos)
+        if match is not None:
+            self._pos = match.end()
+
+    def _next(self) -> None:
+        """Past this character, blanks and comments."""
+        if self._pos < len(self._data) - 1:
+            self._pos += 1
+        self._blanks(_BLANKS_AND_NULS)
+        if self._at(b"/"):
+            self._comment()
+
+    def _comment(self) -> None:
+        while self._at(b"/"):
+            closing = {b"/*": b"*/", b"//": b"\n"}.get(self._data[self._pos : self._pos + 2])
+            if closing is None or self._pos + 2 >= len(self._data) - 1:
+                raise self.error("a comment is expected")
+            end = self._data.find(closing, self._pos + 2)
+            self._pos = end + len(closing) if end >= 0 else len(self._data) - 1
+            self._blanks()
+
+    def _open(self, bracket: bytes) -> bool:
+        if not self._at(bracket):
+            return False
+        self._next()
+        return True
+
+    def _close(self, bracket: bytes) -> bool:
+        if not self._at(bracket):
+            return False
+        self._pos += 1
+        self._blanks(_BLANKS_AND_NULS)
+        if self._at(b","):
+            self._comma = True
+            self._pos += 1
+            self._blanks(_BLANKS_AND_NULS)
+        if self._at(b"/"):
+            self._comment()
+        return True
+
+    def _skip(self, ch: bytes) -> bool:
+        self._blanks()
+        if not self._at(ch):
+            return False
+        self._next()
+        return True
+
+    def _skip_comma(self) -> None:
+        self._skip(b",")
+
+    def _after_value(self) -> None:
+        match = _AFTER_VALUE.match(self._data, self._pos)
+        if match is not None:
+            self._pos = match.end()
+            self._comma = match[1] is not None
+
+    def _after_skipped(self) -> None:
+        self._after_value()
+        if (self._data[self._pos] in b"}]\x1a") == self._comma:
+            raise self.error("a comma too few or too many")
+
+    def _null(self) -> None:
+        if not self._at(b"null"):
+            raise self.error("null is expected")
+        self._pos += 4
+        self._after_value()
+
+    def _null_or_empty(self) -> bool:
+        match = _NULL_OR_EMPTY.match(self._data, self._pos)
+        if match is None:
+            return False
+        self._pos = match.end()
+        self._after_value()
+        return True
+
+    def _quoted(self) -> str:
+        match = _TEXT[self._data[self._pos]].match(self._data, self._pos)
+        if match is None:
+            raise self.error("a text does not end, or is not UTF-8")
+        raw = match[1]
+        text = raw.decode("utf-8", "replace")
+        if b"\\" in raw:
+            try:
+                text = unescape(text)
+            except ValueError as why:
+                raise self.error(str(why)) from why
+        self._pos = match.end()
+        return text
+
+    def _member_name(self) -> str | None:
+        """A quoted name and its colon; None if there is no quote."""
+        if self._data[self._pos] not in QUOTES:
+            return None
+        name = self._quoted()
+        self._colon()
+        return name
+
+    def _bean_name(self) -> str:
+        """The name of a bean's member: quoted, and not beyond three bytes a character, where Java gives up."""
+        start = self._pos
+        name = self._member_name()
+        if name is None:
+            raise self.error("a quoted name is expected")
+        if _BEYOND_BMP.search(self._data, start, self._pos) or "\ufffd" in name:
+            raise self.error("a name cannot be read")
+        return name
+
+    def _bare_name(self) -> str:
+        match = _BARE_NAME.match(self._data, self._pos)
+        if match is None:
+            raise self.error("a name is expected")
+        self._pos = match.end()
+        return match[0].decode("utf-8", "replace")
+
+    def _skip_name(self) -> None:
+        pattern = _SKIPPED_TEXT.get(self._data[self._pos])
+        match = None if pattern is None else pattern.match(self._data, self._pos)
+        if match is None:
+            raise self.error("a quoted name is expected")
+        self._pos = match.end()
+        self._colon()
+
+    def _colon(self) -> None:
+        match = _COLON.match(self._data, self._pos)
+        if match is None:
+            raise self.error("a colon is expected")
+        self._pos = match.end()

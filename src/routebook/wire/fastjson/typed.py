@@ -1,0 +1,55 @@
+"""JSON to structs: a strict typed decode first, and for what it refuses the reader that is as lenient as fastjson2."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
+
+import msgspec
+
+from routebook.errors import BadRequest
+
+if TYPE_CHECKING:
+    from routebook.wire.fastjson.reader import Reader
+
+T = TypeVar("T")
+
+Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+Fields: TypeAlias = "Mapping[str, Callable[[Reader], object]]"
+STRICT_FAILURES: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def decode_strictly(body: bytes, decode: Callable[[bytes], T]) -> T:
+    """Proper JSON in proper UTF-8, or one of STRICT_FAILURES."""
+    if not body.isascii():
+        body.decode()  # the strict decoder does not look into what it skips
+    return decode(body)
+
+
+def decode_bean(
+    body: bytes,
+    decode: Callable[[bytes], T | None],
+    fields: Fields,
+    kind: type[T],
+    *,
+    what: str,
+    subject: str = "the body",
+) -> T | None:
+    """One object: by `decode` if it is proper JSON, else as fastjson2 reads it. None where it is null."""
+    try:
+        return decode_strictly(body, decode)
+    except STRICT_FAILURES:
+        return read_bean(body, fields, kind, what=what, subject=subject)
+
+
+def read_bean(body: bytes, fields: Fields, kind: type[T], *, what: str, subject: str = "the body") -> T | None:
+    """One object as fastjson2 reads it."""
+    from routebook.wire.fastjson.cursor import JsonError  # noqa: PLC0415
+    from routebook.wire.fastjson.reader import Reader  # noqa: PLC0415 - those who write JSON only need not load it
+
+    try:
+        reader = Reader(body)
+        found = reader.bean(fields)
+        reader.finish()
+    except JsonError as why:
+        raise BadRequest(f"{subject} is not {what}: {why}") from why
+    return None if found is None else msgspec.convert(found, kind)

@@ -1,0 +1,235 @@
+"""What a start makes of what a crash, a bad disk or an operator left."""
+
+import msgspec
+import pytest
+
+from routebook.errors import JournalError, JournalForeign, JournalVersion
+from routebook.events import JournalHole
+from routebook.journal.read.reader import Hole, Line, read
+from routebook.journal.segments import open_name
+from routebook.journal.write.options import JournalOptions
+from routebook.journal.write.recover import Inspection, inspect, repair
+from routebook.journal.write.sequence_reserve import Mark, write_mark
+from tests.support.faulty_files import FaultyFiles
+from tests.support.journal_events import pending, write_segment
+
+OPTIONS = JournalOptions(queue_records=10)
+
+
+def look(files: FaultyFiles, *, at_least: int = 1) -> Inspection:
+    return inspect(files, ns="n", at_least=at_least, options=OPTIONS)
+
+
+def seqs(files: FaultyFiles) -> list[int]:
+    return [item.record.seq for item in read(files) if isinstance(item, Line)]
+
+
+def stopped_cleanly(last: int) -> FaultyFiles:
+    files = FaultyFiles()
+    write_segment(files, 1, last)
+    write_mark(files, Mark(reserved=last, clean=True))
+    return files
+
+
+def test_an_empty_folder_begins_with_1() -> None:
+    found = look(FaultyFiles())
+    assert (found.next_seq, found.passed_over) == (1, None)
+
+
+def test_after_an_orderly_stop_numbers_go_on_without_a_gap() -> None:
+    found = look(stopped_cleanly(5))
+    assert (found.next_seq, found.passed_over, found.holes, found.damage) == (6, None, (), ())
+
+
+def test_after_a_crash_numbers_go_on_past_what_was_promised() -> None:
+    files = stopped_cleanly(5)
+    write_mark(files, Mark(reserved=30))
+    found = look(files)
+    assert found.next_seq == 31
+    assert found.passed_over == Hole(first=6, last=30, why="numbering went on after a crash", certain=False)
+
+
+def test_a_crash_before_the_first_record_uses_up_its_numbers_too() -> None:
+    files = FaultyFiles()
+    write_mark(files, Mark(reserved=20))
+    assert look(files).next_seq == 21
+
+
+@pytest.mark.parametrize("mark", [None, b"torn", b""])
+def test_without_a_mark_numbers_go_on_far_enough(mark: bytes | None) -> None:
+    files = stopped_cleanly(5)
+    del files.files["reserved.json"]
+    if mark is not None:
+        files.put("reserved.json", mark)
+    assert look(files).next_seq == 46
+
+
+def test_a_mark_that_was_left_behind_is_not_believed() -> None:
+    files = stopped_cleanly(5)
+    write_mark(files, Mark(reserved=3, clean=True))
+    assert look(files).next_seq == 46
+
+
+def test_what_else_is_known_counts() -> None:
+    found = look(FaultyFiles(), at_least=500)
+    assert found.next_seq == 500
+    assert found.passed_over is not None
+    assert (found.passed_over.first, found.passed_over.last) == (1, 499)
+
+
+def test_the_newest_segment_was_removed_while_the_server_was_down() -> None:
+    files = stopped_cleanly(5)
+    write_segment(files, 6, 9)
+    write_mark(files, Mark(reserved=9, clean=True))
+    del files.files[open_name(6)]
+    found = look(files)
+    assert found.next_seq == 10
+    assert found.passed_over == Hole(first=6, last=9, why="the newest records were gone at start")
+
+
+def test_a_torn_last_line_is_cut_off_and_reported() -> None:
+    files = stopped_cleanly(5)
+    whole = files.text(open_name(1))
+    files.put(open_name(1), whole + b'{"v":1,"ns":"n"')
+    found = look(files)
+    assert found.torn_bytes == 15
+    assert found.next_seq == 6
+    repair(files, found)
+    assert files.text(open_name(1)) == whole
+
+
+def test_a_segment_with_nothing_but_a_torn_line_goes() -> None:
+    files = stopped_cleanly(5)
+    files.put(open_name(6), b"{")
+    files.put(open_name(7), b"")
+    repair(files, look(files))
+    assert open_name(6) not in files.names()
+    assert open_name(7) not in files.names()
+
+
+def test_a_corrupt_middle_is_set_aside_and_later_lines_are_kept() -> None:
+    files = stopped_cleanly(6)
+    lines = files.text(open_name(1)).splitlines(keepends=True)
+    lines[1] = b"#" * (len(lines[1]) - 1) + b"\n"
+    lines[2] = b"\x00\xff\n"
+    lines[4] = lines[4].replace(b'"seq":5', b'"seq":1')
+    files.put(open_name(1), b"".join(lines))
+    found = look(files)
+    assert found.holes == (Hole(first=2, last=3), Hole(first=5, last=5))
+    told = repair(files, found)
+    assert [(damage.line, damage.size) for damage in told] == [(2, len(lines[1]) + 3), (5, len(lines[4]))]
+    assert told[1].reason == "number 1 does not follow 4"
+    saved = [str(damage.saved_as) for damage in told]
+    assert [files.text(name) for name in saved] == [lines[1] + lines[2], lines[4]]
+    assert seqs(files) == [1, 4, 6]
+    assert look(files).damage == ()
+
+
+def test_what_was_set_aside_before_stays() -> None:
+    files = stopped_cleanly(2)
+    for content in (b"first\n", b"again\n"):
+        files.put(open_name(1), content + pending(2).line)
+        repair(files, look(files))
+    kept = sorted(files.text(name) for name in files.names() if name.endswith(".corrupt"))
+    assert kept == [b"again\n", b"first\n"]
+
+
+def test_damage_at_the_beginning_does_not_change_the_segments_place() -> None:
+    files = stopped_cleanly(3)
+    lines = files.text(open_name(1)).splitlines(keepends=True)
+    files.put(open_name(1), b"bad\n" + b"".join(lines[1:]))
+    found = look(files)
+    assert found.holes == (Hole(first=1, last=1),)
+    assert found.examined[0].span is not None
+    assert found.examined[0].span.first == 1
+
+
+def test_a_segment_of_which_nothing_is_good_is_only_set_aside() -> None:
+    files = stopped_cleanly(5)
+    files.put(open_name(6), b"bad\nworse\n")
+    (damage,) = repair(files, look(files))
+    assert files.text(str(damage.saved_as)) == b"bad\nworse\n"
+    assert open_name(6) not in files.names()
+    assert seqs(files) == [1, 2, 3, 4, 5]
+
+
+def test_a_deleted_segment_shows_as_a_hole() -> None:
+    files = FaultyFiles()
+    for first in (1, 11, 21):
+        write_segment(files, first, first + 9, roll=first < 21)
+    write_mark(files, Mark(reserved=30, clean=True))
+    assert look(files).holes == ()
+    del files.files[next(name for name in files.names() if name.startswith("00000000000000000011"))]
+    assert look(files).holes == (Hole(first=11, last=20),)
+
+
+def test_a_gap_that_the_journal_tells_of_is_no_news() -> None:
+    files = FaultyFiles()
+    write_segment(files, 1, 3)
+    told = JournalHole(first_missing=4, last_missing=8, count=5, why="disk full")
+    files.put(open_name(9), pending(9, event=told).line + pending(10).line)
+    assert look(files).holes == ()
+
+
+def test_an_interrupted_roll_is_finished() -> None:
+    files = FaultyFiles()
+    plain = write_segment(files, 1, 5)
+    text = files.text(plain)
+    rolled = write_segment(files, 1, 5, roll=True)
+    files.put(plain, text)
+    files.put(rolled + ".tmp", b"half")
+    repair(files, look(files))
+    assert files.names() == [rolled]
+
+
+def test_a_rolled_segment_that_is_not_its_plain_one_is_set_aside() -> None:
+    files = FaultyFiles()
+    plain = write_segment(files, 1, 5)
+    text = files.text(plain)
+    rolled = write_segment(files, 1, 5, roll=True)
+    files.put(rolled, files.text(rolled)[:-4] + b"oops")
+    files.put(plain, text)
+    found = look(files)
+    (damage,) = repair(files, found)
+    assert damage.saved_as == rolled + ".corrupt"
+    assert files.names() == sorted([plain, rolled + ".corrupt"])
+    assert seqs(files) == [1, 2, 3, 4, 5]
+
+
+def test_a_file_that_only_looks_like_a_segment_is_named_and_left() -> None:
+    files = stopped_cleanly(1)
+    files.put("copy.jsonl", b"x\n")
+    (damage,) = repair(files, look(files))
+    assert damage.file == "copy.jsonl"
+    assert files.text("copy.jsonl") == b"x\n"
+
+
+def test_the_journal_of_another_nameserver_is_not_continued() -> None:
+    with pytest.raises(JournalForeign, match=r"belongs to NameServer n, and this one is m: restore"):
+        inspect(stopped_cleanly(1), ns="m", options=OPTIONS)
+
+
+def test_a_journal_of_another_format_is_not_touched() -> None:
+    files = stopped_cleanly(1)
+    files.put(open_name(2), pending(2).line.replace(b'"v":1', b'"v":2'))
+    with pytest.raises(JournalVersion, match=r"00000000000000000002.jsonl, line 1: journal format version 2"):
+        look(files)
+
+
+def test_an_unreadable_folder_is_said_to_be() -> None:
+    class Unreadable(FaultyFiles):
+        def names(self) -> list[str]:
+            raise PermissionError(13, "Permission denied", "journal")
+
+    with pytest.raises(JournalError, match=r"the journal cannot be read: .*Permission denied"):
+        look(Unreadable())
+
+
+def test_repairing_twice_comes_to_the_same() -> None:
+    files = stopped_cleanly(4)
+    files.put(open_name(1), files.text(open_name(1)).replace(b'"seq":2', b'"seq":"') + b"torn")
+    repair(files, look(files))
+    once = {name: files.text(name) for name in files.names()}
+    repair(files, look(files))
+    assert {name: files.text(name) for name in files.names()} == once
+    assert msgspec.structs.asdict(look(files))["damage"] == ()

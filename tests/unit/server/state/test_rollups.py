@@ -1,0 +1,89 @@
+"""The rows of a minute become events, a few at a time, on the minute and at the end."""
+
+import asyncio
+
+from routebook.events import HeartbeatMinute
+from routebook.handlers.meter import Meter
+from routebook.journal.record import Record
+from routebook.model import BrokerKey
+from routebook.server.observe.event_log import Notes
+from routebook.server.state.recorder import Recorder
+from routebook.server.state.rollups import Minutes
+from tests.support.inside import until
+
+
+class Listener(list[Record]):
+    """A feed that keeps everything."""
+
+    publish = list.append
+
+
+class Bench:
+    """A meter, and a wall clock that the test sets. It shows the end of a minute first."""
+
+    def __init__(self) -> None:
+        self.wall_ms = 119_990
+        self.meter = Meter(max_keys=10)
+        self.feed = Listener()
+        notes = Notes(lambda: 0.0)
+        recorder = Recorder(notes=notes, ns="n", boot="b", feed=self.feed)
+        self.minutes = Minutes(self.meter, recorder, notes=notes, wall_ms=lambda: self.wall_ms)
+
+    def beat(self, brokers: int) -> None:
+        for n in range(brokers):
+            self.meter.beat(BrokerKey("C", f"{n}:1"), f"b{n}", 0)
+
+    @property
+    def rows(self) -> list[HeartbeatMinute]:
+        return [record.event for record in self.feed if isinstance(record.event, HeartbeatMinute)]
+
+
+def test_when_the_minute_ends_its_rows_are_recorded() -> None:
+    async def play() -> Bench:
+        bench = Bench()
+        bench.minutes.start()
+        bench.beat(250)
+        bench.wall_ms = 120_001
+        await until(lambda: len(bench.rows) == 250, "the minute to end")
+        bench.beat(1)
+        bench.minutes.stop()
+        return bench
+
+    bench = asyncio.run(play())
+    assert {row.minute_ms for row in bench.rows[:250]} == {60_000}
+    (last,) = bench.rows[250:]
+    assert (last.minute_ms, last.addr) == (120_000, "0:1")
+
+
+def test_stopping_records_what_is_left_at_once() -> None:
+    async def play() -> Bench:
+        bench = Bench()
+        bench.minutes.start()
+        bench.beat(250)
+        bench.minutes.stop()
+        return bench
+
+    assert len(asyncio.run(play()).rows) == 250
+
+
+def test_a_round_that_fails_is_noted_and_the_next_one_comes() -> None:
+    async def play() -> Bench:
+        bench = Bench()
+        take = bench.meter.take
+        failed = False
+
+        def broken(minute_ms: int) -> object:
+            nonlocal failed
+            if not failed:
+                failed = True
+                raise ValueError("broken on purpose")
+            return take(minute_ms)
+
+        bench.minutes._meter = type("Broken", (), {"take": staticmethod(broken)})()
+        bench.minutes.start()
+        bench.beat(1)
+        await until(lambda: len(bench.rows) == 1, "the next round")  # the clock stands, so a minute is 10 ms
+        bench.minutes.stop()
+        return bench
+
+    assert len(asyncio.run(play()).rows) == 1

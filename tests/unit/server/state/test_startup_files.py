@@ -1,0 +1,136 @@
+"""What is read at the start: settings files in their order, and the KV file, which is never overwritten unread."""
+
+from pathlib import Path
+
+import pytest
+
+from routebook.errors import KvFileError, SettingsError
+from routebook.server.state.startup_files import load_kv, load_settings
+from routebook.settings import Settings
+
+NO_TLS_FILE = ("routebook.tls.configFile", "", "test")
+
+
+def load(home: Path, file: Path | None = None, *options: tuple[str, str, str], **environ: str) -> Settings:
+    return load_settings(home=home, file=file, environ=environ, options=[NO_TLS_FILE, *options])
+
+
+def test_without_any_file_there_are_defaults(tmp_path: Path) -> None:
+    settings = load(tmp_path)
+    assert settings.listen_port == 9876
+    assert settings.kv_config_path == f"{tmp_path}/kvConfig.json"
+    assert settings.config_store_path == f"{tmp_path}/namesrv.properties"
+
+
+def test_the_file_in_the_home_folder_is_read_unless_another_is_named(tmp_path: Path) -> None:
+    (tmp_path / "namesrv.properties").write_bytes(b"listenPort=1\n")
+    other = tmp_path / "other.properties"
+    other.write_bytes(b"waitSecondsForService=7\n")
+    assert load(tmp_path).listen_port == 1
+    settings = load(tmp_path, other)
+    assert (settings.listen_port, settings.wait_seconds_for_service) == (9876, 7)
+    assert settings.config_store_path == str(other)
+
+
+def test_environment_and_options_come_after_the_file(tmp_path: Path) -> None:
+    (tmp_path / "namesrv.properties").write_bytes(b"listenPort=1\nwaitSecondsForService=1\norderMessageEnable=true\n")
+    settings = load(
+        tmp_path,
+        None,
+        ("listenPort", "3", "-D"),
+        ROUTEBOOK_LISTEN_PORT="2",
+        ROUTEBOOK_WAIT_SECONDS_FOR_SERVICE="2",
+    )
+    assert (settings.listen_port, settings.wait_seconds_for_service) == (3, 2)
+    assert settings.order_message_enable
+
+
+def test_files_are_latin1_as_in_java(tmp_path: Path) -> None:
+    (tmp_path / "namesrv.properties").write_bytes(b"kvConfigPath=/\xe9/\\u4e2d\n")
+    assert load(tmp_path).kv_config_path == "/é/中"
+
+
+def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"settings file .*none\.properties does not exist"):
+        load(tmp_path, tmp_path / "none.properties")
+    with pytest.raises(SettingsError, match="cannot be read: Is a directory"):
+        load(tmp_path, tmp_path)
+
+
+def test_a_wrong_line_is_named(tmp_path: Path) -> None:
+    (tmp_path / "namesrv.properties").write_bytes(b"\nlistenPort=x\n")
+    with pytest.raises(SettingsError, match=r"namesrv\.properties:2: listenPort=x"):
+        load(tmp_path)
+
+
+def test_javas_tls_file_comes_before_the_settings_file(tmp_path: Path) -> None:
+    tls = tmp_path / "tls.properties"
+    tls.write_bytes(b"tls.server.mode=enforcing\ntls.server.keyPath=tls-file\n")
+    (tmp_path / "namesrv.properties").write_bytes(b"routebook.tls.keyPath=settings-file\n")
+    settings = load_settings(home=tmp_path, file=None, environ={}, options=[("tls.config.file", str(tls), "-D")])
+    assert (settings.tls.mode, settings.tls.key_path) == ("enforcing", "settings-file")
+
+
+def test_a_tls_file_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
+    environ = {"ROUTEBOOK_TLS_CONFIG_FILE": str(tmp_path / "none")}
+    with pytest.raises(SettingsError, match=r"ROUTEBOOK_TLS_CONFIG_FILE: .*none does not exist"):
+        load_settings(home=tmp_path, file=None, environ=environ)
+
+
+def test_a_kv_file_that_is_missing_or_empty_is_an_empty_store(tmp_path: Path) -> None:
+    path = tmp_path / "kv.json"
+    assert len(load_kv(path)) == 0
+    path.touch()
+    assert len(load_kv(path)) == 0
+
+
+def test_a_kv_file_of_javas_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "kv.json"
+    path.write_bytes(b'{"configTable":{"a":{},"ORDER_TOPIC_CONFIG":{"TopicTest":"broker-a:4"}}}')
+    store = load_kv(path)
+    assert store.get("ORDER_TOPIC_CONFIG", "TopicTest") == "broker-a:4"
+    assert store.list("a") == {}
+    assert store.encode() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{",
+        b"{}",
+        b'{"configTable":null}',
+        b"[]",
+        b'{"configTable":{a:{}}}',
+        b'{"configTable":{}} x',
+        b"\xef\xbb\xbf{}",
+    ],
+)
+def test_what_java_does_not_start_with_stops_the_start_and_names_the_place(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "kv.json"
+    path.write_bytes(content)
+    with pytest.raises(
+        KvFileError, match=r"KV file .*kv\.json is corrupt: .*line 1, column \d+.*; mend it, or move .* KV store$"
+    ):
+        load_kv(path)
+    assert path.read_bytes() == content
+
+
+def test_a_whole_backup_is_offered_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "kv.json"
+    path.write_bytes(b'{"configTable":{"a":\n{"b"')
+    (tmp_path / "kv.json.bak").write_bytes(b'{"configTable":{"a":{"b":"c"}}}')
+    with pytest.raises(KvFileError, match=r"line 2, column \d+.*kv\.json\.bak, is whole \(1 entries\): copy it over"):
+        load_kv(path)
+
+
+def test_a_backup_that_is_no_better_is_not_offered(tmp_path: Path) -> None:
+    path = tmp_path / "kv.json"
+    path.write_bytes(b"{")
+    (tmp_path / "kv.json.bak").write_bytes(b"{")
+    with pytest.raises(KvFileError, match=r"kv\.json\.bak cannot be read either"):
+        load_kv(path)
+
+
+def test_a_kv_file_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(KvFileError, match="cannot be read: Is a directory"):
+        load_kv(tmp_path)
