@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from routebook.cli.registry import available
+from routebook.cli.registry import COMMANDS
 from tests.support.process import serving
 from tests.support.registered import broker, registered, topic
 from tests.support.shell import routebook
@@ -59,7 +59,7 @@ def test_all_examples_are_found() -> None:
 
 
 def test_every_command_is_on_the_page() -> None:
-    missing = [name for name in available() if f"`{name}`" not in PAGE.read_text()]
+    missing = [name for name in COMMANDS if f"`{name}`" not in PAGE.read_text()]
     assert not missing
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from routebook.cli.parameters import Argument, Command, Taken, call, taken_by
-from routebook.cli.registry import Entry, available
+from routebook.cli.registry import COMMANDS, Entry
 
 _HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
 _EXIT_USAGE: Final = 2
@@ -44,7 +44,7 @@ def _app(wanted: str | None) -> typer.Typer:
     ) -> None:
         """A group, also where there is one command; the version is printed before typer is loaded."""
 
-    for name, entry in available().items():
+    for name, entry in COMMANDS.items():
         _add(app, name, entry, load=name == wanted)
     return app
 
@@ -132,7 +132,7 @@ def _nothing() -> None:
 
 
 def _is_group(name: str) -> bool:
-    entry = available().get(name)
+    entry = COMMANDS.get(name)
     return entry is not None and entry.target.endswith(":COMMANDS")
 
 

@@ -1,7 +1,6 @@
 """All commands: under which heading they stand, what they do in a line, and where they are. Nothing is loaded here."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
 
@@ -38,11 +37,5 @@ COMMANDS: Final = {
     "watch": Entry("Past", "Routes and brokers as they change.", "watch:watch"),
     "journal": Entry("Past", "Look at what a NameServer remembers.", "journal:app"),
     "fleet": Entry("Fleet", "A make-believe fleet: run it over TCP, or simulate months of it.", "fleet:app"),
-    "bench": Entry("Fleet", "How fast a NameServer answers.", "bench:app"),
     "lake": Entry("Lake", "Journals as tables: build, follow, query, report.", "lake:app"),
 }
-
-
-def available() -> dict[str, Entry]:
-    """Those that are part of this installation."""
-    return {name: entry for name, entry in COMMANDS.items() if find_spec(entry.module) is not None}

@@ -12,7 +12,7 @@ from routebook.cli.nameservers import NameServers
 from routebook.cli.output import Json
 from routebook.cli.parameters import Argument, Option, call, taken_by
 from routebook.cli.quick import parse
-from routebook.cli.registry import available
+from routebook.cli.registry import COMMANDS
 
 Seen = dict[str, Any]
 
@@ -145,7 +145,7 @@ def test_a_function_that_is_written_for_typer_is_left_to_it() -> None:
 def test_every_command_of_ours_is_declared_in_this_way() -> None:
     ours = {"route", "topics", "brokers", "clusters", "kv", "config", "broker", "topic", "diff", "doctor"}
     for name in ours:
-        found = available()[name].load()
+        found = COMMANDS[name].load()
         for command in found.values() if isinstance(found, dict) else [found]:
             assert taken_by(command) is not None
             assert command.__doc__
