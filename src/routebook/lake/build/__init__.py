@@ -1,0 +1,1 @@
+"""Builds the lake tables from journals, on Spark."""
