@@ -9,19 +9,21 @@ import pytest
 from routebook.handlers import HANDLERS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_in_code_marks_exist(page: Path) -> None:
-    for path in re.findall(r"`((?:src|tests|docs|benchmarks|deploy)/[\w./-]+)`", page.read_text()):
+    for path in re.findall(
+        r"`((?:src|tests|docs|benchmarks|deploy|tools|examples|console)/[\w./-]+)`", page.read_text()
+    ):
         assert (ROOT / path).exists(), f"{page.name} names {path}"
 
 
