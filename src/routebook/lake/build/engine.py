@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from routebook.lake.tables.bronze import EVENTS
-from routebook.lake.tables.kinds import KINDS
 from routebook.lake.build.refresh import FrameInputs, Made, conform, events_seen, nothing, replaced, timed
 from routebook.lake.build.silver.timing import ROLLUPS, is_rollup
 from routebook.lake.build.step import Step
 from routebook.lake.build.store import Store
-from routebook.lake.tables.table import Grows
 from routebook.lake.build.window import Window, any_of
+from routebook.lake.tables.bronze import EVENTS
+from routebook.lake.tables.kinds import KINDS
+from routebook.lake.tables.table import Grows
 
 _SEEN_IN_PART = (Grows.BY_SEQ, Grows.BY_TIME, Grows.BY_DAY, Grows.ALL_BY_DAY)
 

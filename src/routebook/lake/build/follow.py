@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from routebook.errors import RoutebookError
-from routebook.lake.spark.jvm import JvmError
 from routebook.lake.paths import Place
+from routebook.lake.spark.jvm import JvmError
 from routebook.lake.status import State, Status, write_status
 
 if TYPE_CHECKING:
-    from routebook.lake.lock import LakeLock
     from routebook.lake.build.pipeline import Outcome, Pipeline, Stage
+    from routebook.lake.lock import LakeLock
 
 
 class Follower:

@@ -17,11 +17,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from routebook.lake.tables.bronze import EVENTS, QUARANTINE
 from routebook.lake.build.coverage import WORD, Coverage, ranges_of
-from routebook.lake.errors import BrokenLake, JournalUnreadable
 from routebook.lake.build.journals import ROLLED, Journals, SegmentFile, ends_with_line_feed, escaped
-from routebook.lake.spark.jvm import JavaError, file_system, hadoop_path
 from routebook.lake.build.parse import (
     JSON_OPTIONS,
     ODD,
@@ -33,6 +30,9 @@ from routebook.lake.build.parse import (
     odd_events_of,
 )
 from routebook.lake.build.store import Store
+from routebook.lake.errors import BrokenLake, JournalUnreadable
+from routebook.lake.spark.jvm import JavaError, file_system, hadoop_path
+from routebook.lake.tables.bronze import EVENTS, QUARANTINE
 
 _FEWEST_FILES: Final = 32  # of a batch: bounds what a kill throws away, and how often progress shows
 _MOST_TEXT: Final = 4096  # characters of a line that quarantine keeps

@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 
 from routebook.errors import UsageError
 from routebook.lake.errors import JournalUnreadable
-from routebook.lake.spark.jvm import JavaError, file_system, hadoop_path, thrown
 from routebook.lake.paths import Place
+from routebook.lake.spark.jvm import JavaError, file_system, hadoop_path, thrown
 
 ROLLED: Final = ".jsonl.zst"
 OPEN: Final = ".jsonl"

@@ -15,22 +15,22 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from routebook.lake.tables.bronze import EVENTS, QUARANTINE
-from routebook.lake.build.publish import Build, Builds
 from routebook.lake.build.coverage import Coverage
 from routebook.lake.build.engine import refresh
-from routebook.lake.errors import LakeBusy
 from routebook.lake.build.holes import Explained, find_holes
 from routebook.lake.build.ingest import Counts, Ingest, Left, numbers_of
 from routebook.lake.build.journals import Journals
-from routebook.lake.tables.kinds import FORMAT_VERSION
-from routebook.lake.tables.meta import BUILDS, HOLES
-from routebook.lake.paths import Place
+from routebook.lake.build.publish import Build, Builds
 from routebook.lake.build.silver.observed import STEP as OBSERVED
 from routebook.lake.build.step import Step
 from routebook.lake.build.store import Store
 from routebook.lake.build.vacuum import expire, tidy
 from routebook.lake.build.window import Window, find_windows
+from routebook.lake.errors import LakeBusy
+from routebook.lake.paths import Place
+from routebook.lake.tables.bronze import EVENTS, QUARANTINE
+from routebook.lake.tables.kinds import FORMAT_VERSION
+from routebook.lake.tables.meta import BUILDS, HOLES
 
 CHECKPOINT: Final = "checkpoint"
 

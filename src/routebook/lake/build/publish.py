@@ -9,11 +9,11 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from routebook import __version__
 from routebook.lake.build.coverage import Coverage
-from routebook.lake.errors import LakeBusy, NewerLake
 from routebook.lake.build.holes import Explained
 from routebook.lake.build.ingest import Counts
-from routebook.lake.tables.meta import BUILDS
 from routebook.lake.build.store import Store
+from routebook.lake.errors import LakeBusy, NewerLake
+from routebook.lake.tables.meta import BUILDS
 
 FORMAT: Final = 1
 FORMAT_PROPERTY: Final = "routebook.lake-format"

@@ -25,8 +25,8 @@ from pyspark.sql.types import StructType
 
 from routebook.lake.build.silver.timing import ROLLUPS, corrections, is_rollup, with_t
 from routebook.lake.build.step import Step
-from routebook.lake.tables.table import Grows, Table
 from routebook.lake.build.window import Window, of_ns, where_ns
+from routebook.lake.tables.table import Grows, Table
 
 _WINDOWS = pa.schema(
     [("ns", pa.string()), ("from_seq", pa.int64()), ("from_us", pa.int64()), ("first_day", pa.date32())]

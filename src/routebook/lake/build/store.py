@@ -9,11 +9,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from routebook.lake.build.refresh import nothing, schema
+from routebook.lake.spark.jvm import iceberg_table
+from routebook.lake.spark.session import CATALOG
 from routebook.lake.tables.bronze import EVENTS
 from routebook.lake.tables.ddl import columns_of
-from routebook.lake.spark.jvm import iceberg_table
-from routebook.lake.build.refresh import nothing, schema
-from routebook.lake.spark.session import CATALOG
 from routebook.lake.tables.table import Layer, Table
 
 _DAYS: Final = "days("

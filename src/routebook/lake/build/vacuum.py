@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from routebook.lake.tables.meta import BUILDS
-from routebook.lake.spark.session import CATALOG
 from routebook.lake.build.store import Store
+from routebook.lake.spark.session import CATALOG
+from routebook.lake.tables.meta import BUILDS
 from routebook.lake.tables.table import Table
 
 

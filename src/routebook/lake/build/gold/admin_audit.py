@@ -17,8 +17,8 @@ the clock of the NameServer said.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from routebook.lake.tables.gold_routes import ADMIN_AUDIT as TABLE
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.gold_routes import ADMIN_AUDIT as TABLE
 
 _KINDS = (
     "kv_changed",

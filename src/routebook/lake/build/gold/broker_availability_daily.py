@@ -19,10 +19,10 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from routebook.lake.tables.gold import BROKER_AVAILABILITY_DAILY
 from routebook.lake.build.silver.broker_spans import RETURNED
-from routebook.lake.tables.silver import BROKER_SPANS, OBSERVED
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.gold import BROKER_AVAILABILITY_DAILY
+from routebook.lake.tables.silver import BROKER_SPANS, OBSERVED
 
 RESTARTED_WITHIN: Final = "interval 1 hour"  # routebook.lake.build.window.LOOK_BACK is longer than this
 GONE_AFTER: Final = "interval 7 days"

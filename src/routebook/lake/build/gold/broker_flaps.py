@@ -16,10 +16,10 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
-from routebook.lake.tables.gold import BROKER_FLAPS
 from routebook.lake.build.silver.broker_spans import RETURNED
-from routebook.lake.tables.silver import BROKER_SPANS
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.gold import BROKER_FLAPS
+from routebook.lake.tables.silver import BROKER_SPANS
 
 LEAST_GOINGS: Final = 3
 STEADY: Final = "interval 3 minutes"

@@ -7,9 +7,9 @@ without an end is still up, or nobody has watched since. What `planned` and the 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
+from routebook.lake.build.step import Inputs, Step
 from routebook.lake.tables.gold import BROKER_SESSIONS
 from routebook.lake.tables.silver import BROKER_SPANS
-from routebook.lake.build.step import Inputs, Step
 
 
 def build(inputs: Inputs) -> DataFrame:

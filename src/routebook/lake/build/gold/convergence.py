@@ -19,10 +19,10 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
 
-from routebook.lake.tables.gold_routes import CONVERGENCE as TABLE
 from routebook.lake.build.silver.broker_spans import LOST, NAMESERVER_STOPPED
 from routebook.lake.build.silver.differences import PROPAGATION_S
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.gold_routes import CONVERGENCE as TABLE
 
 _THING: Final = ("change", "broker", "addr", "topic", "value")
 _SIGHT: Final = "struct<at: timestamp, ns: string, seq: bigint>"

@@ -27,8 +27,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
 
 from routebook.lake.build.gold.histograms import bucket_middle
-from routebook.lake.tables.gold import BROKER_AVAILABILITY_DAILY, DETECTOR_TRADEOFF, HEARTBEAT_QUALITY
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.gold import BROKER_AVAILABILITY_DAILY, DETECTOR_TRADEOFF, HEARTBEAT_QUALITY
 
 TIMEOUTS_S: Final = (10, 15, 20, 30, 45, 60, 75, 90, 100, 120, 150, 180, 240, 300, 600)
 PHIS: Final = {5.0: 4.2649, 8.0: 5.6120, 12.0: 7.0345}  # φ, and the normal quantile of 1 - 10^-φ

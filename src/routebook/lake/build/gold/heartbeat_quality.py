@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from routebook.lake.build.gold.histograms import percentile
-from routebook.lake.tables.gold import HEARTBEAT_QUALITY
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.gold import HEARTBEAT_QUALITY
 
 _BROKER: Final = ("day", "ns", "cluster", "broker", "addr")
 

@@ -6,8 +6,8 @@ The row with `others` is of all that came when a minute had its fill of distinct
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from routebook.lake.tables.gold_routes import LOOKUP_DEMAND as TABLE
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.gold_routes import LOOKUP_DEMAND as TABLE
 
 
 def build(inputs: Inputs) -> DataFrame:

@@ -17,9 +17,9 @@ thousand. `at_a` and `at_b` tell what each had when it began, null: nothing. `du
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from routebook.lake.tables.gold_routes import NS_DIVERGENCE as TABLE
 from routebook.lake.build.silver.differences import MEMBER, PROPAGATION_S, TOPIC
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.gold_routes import NS_DIVERGENCE as TABLE
 
 
 def build(inputs: Inputs) -> DataFrame:

@@ -16,8 +16,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from routebook.codes import MASTER_ID, PERM_WRITE
-from routebook.lake.tables.gold_routes import OUTAGE_IMPACT as TABLE
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.gold_routes import OUTAGE_IMPACT as TABLE
 
 _OUTAGE: Final = ("ns", "cluster", "broker", "addr", "from_seq")
 

@@ -16,8 +16,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
 
 from routebook.codes import PERM_WRITE
-from routebook.lake.tables.gold_routes import ROUTE_TIMELINE as TABLE
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.gold_routes import ROUTE_TIMELINE as TABLE
 
 _CHUNK: Final = 64
 _PART = "struct<broker: string, perm: int, read: int, write: int>"

@@ -12,9 +12,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from routebook.codes import MASTER_ID, PERM_WRITE
-from routebook.lake.tables.gold_routes import TOPIC_PLACEMENT as TABLE
 from routebook.lake.build.silver.groups import members
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.gold_routes import TOPIC_PLACEMENT as TABLE
 
 
 def build(inputs: Inputs) -> DataFrame:

@@ -20,8 +20,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
 
-from routebook.lake.tables.silver import BROKER_SPANS
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.silver import BROKER_SPANS
 
 ON_PURPOSE: Final = ("unregistered", "deregistered", "replaced")
 NAMESERVER_STOPPED: Final = "nameserver_stopped"

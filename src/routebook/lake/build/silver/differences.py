@@ -16,9 +16,9 @@ from pyspark.sql import functions as fn
 from routebook.codes import MASTER_ID
 from routebook.lake.build.silver.groups import members
 from routebook.lake.build.silver.pairs import peers_of, with_pairs
-from routebook.lake.tables.silver_routes import DIFFERENCES as TABLE
 from routebook.lake.build.silver.views import comparable
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.silver_routes import DIFFERENCES as TABLE
 
 PROPAGATION_S: Final = 120
 """A difference that lasts longer is not on its way any more; routebook.peers.divergedSeconds has the same default."""

@@ -3,8 +3,8 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from routebook.lake.tables.silver_routes import LOOKUP_HOURS as TABLE
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.silver_routes import LOOKUP_HOURS as TABLE
 
 
 def build(inputs: Inputs) -> DataFrame:

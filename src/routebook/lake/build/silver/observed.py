@@ -9,9 +9,9 @@ known of its end.
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
-from routebook.lake.tables.silver import OBSERVED
 from routebook.lake.build.silver.timing import is_rollup
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.silver import OBSERVED
 
 _PARTS = ("from_seq", "from_at", "seen_until", "recovered", "cold", "before_at")
 

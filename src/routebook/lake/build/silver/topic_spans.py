@@ -14,8 +14,8 @@ from routebook.codes import PERM_READ, PERM_WRITE
 from routebook.lake.build.silver.broker_spans import NAMESERVER_STOPPED
 from routebook.lake.build.silver.cold_starts import cold_starts, next_cold, with_cold_starts
 from routebook.lake.build.silver.groups import group_changes
-from routebook.lake.tables.silver_routes import TOPIC_SPANS as TABLE
 from routebook.lake.build.step import Inputs, Step
+from routebook.lake.tables.silver_routes import TOPIC_SPANS as TABLE
 
 _CELL = (
     "struct<topic: string, perm: int, read: int, write: int, flag: int, "
