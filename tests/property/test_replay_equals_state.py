@@ -17,10 +17,10 @@ from routebook.journal.write.options import JournalOptions
 from routebook.model import QueueData, Registration
 from routebook.routes import RouteTable
 from routebook.routes.image import capture
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 from routebook.server.state.recorder import Recorder
 from routebook.server.state.snapshot_file import Found, Snapshot, decode, encode
-from routebook.server.state.warm_start import recall
+from routebook.server.state.warm_start import recover_state
 from routebook.settings import Settings
 from routebook.wire.command import Command
 from tests.property.test_route_table import BROKERS, TOPICS, connections, ids, keys, queue_datas, registrations
@@ -109,7 +109,7 @@ class World:
             routes = RouteTable()
             routes.restore(snapshot.tables)
             found = Found(routes=routes, seq=snapshot.seq, last_seq=snapshot.seq, wrong=())
-        memory = recall(
+        memory = recover_state(
             self.files,
             found,
             ns="n",
@@ -122,7 +122,7 @@ class World:
         self.handed_out = set()
         check_consistency(memory.routes)
         self.nameserver = NameServer(SETTINGS, started_ms=self.now_ms, routes=memory.routes)
-        self.recorder = Recorder(notes=Notes(lambda: 0.0), ns="n", boot=memory.boot, journal=memory.journal)
+        self.recorder = Recorder(event_log=EventLog(lambda: 0.0), ns="n", boot=memory.boot, journal=memory.journal)
         self.found = plain(memory.routes)
         started = ServerStarted(version="v", listen="l", recovered=memory.recovered)
         self.record(Outcome(None, (started, *memory.mended)))

@@ -21,7 +21,7 @@ from routebook.server.http.guard import Guard
 from routebook.server.http.transport.hosts import known_hosts
 from routebook.server.observe.health import Health, of_journal
 from routebook.server.observe.latency import Latencies
-from routebook.server.observe.request_counts import Counts
+from routebook.server.observe.request_counts import RequestCounts
 from routebook.server.state.feed import Feed
 from tests.support.faulty_files import FaultyFiles
 from tests.support.requests import Asker
@@ -38,7 +38,7 @@ class Traffic:
     """What the NameServer port would have counted."""
 
     def __init__(self) -> None:
-        self.counts = Counts()
+        self.counts = RequestCounts()
         self.latencies = Latencies()
         self.connections: dict[int, IdleConnection] = {}
         self.accepted = 0

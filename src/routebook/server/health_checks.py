@@ -4,12 +4,12 @@ from routebook.handlers import NameServer
 from routebook.server.net.connection import Shared
 from routebook.server.observe.health import Condition, Fact, Health, Part, of_journal
 from routebook.server.state.recorder import Recorder
-from routebook.server.state.snapshots import SnapshotKeeper
-from routebook.server.state.warm_start import Memory
+from routebook.server.state.snapshots import Snapshots
+from routebook.server.state.warm_start import RecoveredState
 
 
 def add_probes(
-    health: Health, *, memory: Memory, recorder: Recorder, snapshots: SnapshotKeeper, ns: NameServer
+    health: Health, *, memory: RecoveredState, recorder: Recorder, snapshots: Snapshots, ns: NameServer
 ) -> None:
     """Every part that can be asked."""
     health.add("journal", lambda: _journal(memory, recorder))
@@ -17,13 +17,13 @@ def add_probes(
     health.add("recovery", lambda: _recovery(memory, ns))
 
 
-def _journal(memory: Memory, recorder: Recorder) -> Part:
+def _journal(memory: RecoveredState, recorder: Recorder) -> Part:
     part = of_journal(memory.journal.status())
     facts: dict[str, Fact] = {**part.facts, "unkept_admin_writes": recorder.unkept}
     return Part(part.condition, part.says, facts)
 
 
-def _snapshot(snapshots: SnapshotKeeper) -> Part:
+def _snapshot(snapshots: Snapshots) -> Part:
     facts: dict[str, Fact] = {
         "seq": snapshots.seq,
         "at_ms": snapshots.at_ms,
@@ -36,7 +36,7 @@ def _snapshot(snapshots: SnapshotKeeper) -> Part:
     return Part(Condition.DEGRADED, says, facts)
 
 
-def _recovery(memory: Memory, ns: NameServer) -> Part:
+def _recovery(memory: RecoveredState, ns: NameServer) -> Part:
     """Never bad: it tells whom the server still waits for."""
     awaited = sum(
         any(seat.connection is None for seat in lease.seats.values()) for lease in ns.routes.lease_table.values()

@@ -48,7 +48,7 @@ class Housekeeping:
             try:
                 work()
             except Exception as error:  # noqa: BLE001  around one round: the next may do better
-                self._shared.notes.round_failed(name, error)
+                self._shared.event_log.task_failed(name, error)
             self._timers[name] = loop.call_later(then_s, one_round)
 
         self._timers[name] = loop.call_later(first_s, one_round)
@@ -60,25 +60,25 @@ class Housekeeping:
         shared.performer.perform(outcome)
 
     def _print_kv(self) -> None:
-        self._shared.notes.kv_table(self._shared.nameserver.kv.namespaces())
+        self._shared.event_log.kv_table(self._shared.nameserver.kv.namespaces())
 
     def _water_mark(self) -> None:
-        if self._shared.notes.marks_water:
+        if self._shared.event_log.logs_water_marks:
             waiting = self._shared.performer.waiting(asyncio.get_running_loop().time())
-            self._shared.notes.water_mark(
+            self._shared.event_log.water_mark(
                 asking=waiting.asking, asking_ms=waiting.asking_ms, others=waiting.saving, others_ms=waiting.saving_ms
             )
 
     def _traffic(self) -> None:
         requests, responses = self._shared.counts.take()
-        self._shared.notes.traffic(self._port, requests, responses)
+        self._shared.event_log.traffic(self._port, requests, responses)
 
     def _watch_access(self) -> None:
         news = None if self._access is None else self._access.reload()
         if news is not None:
-            self._shared.notes.access_file(news)
+            self._shared.event_log.identities_file(news)
 
     def _watch_tls(self) -> None:
         news = self._shared.contexts.reload()
         if news is not None:
-            self._shared.notes.tls_files(news)
+            self._shared.event_log.tls_files(news)

@@ -24,7 +24,7 @@ _STOP_S: Final = 15.0
 _LAST_LINES: Final = 20
 
 
-class Follower:
+class LakeWorker:
     """Runs `command` until `stop`, from when `ready` says so; where something is `missing`, only says that."""
 
     def __init__(

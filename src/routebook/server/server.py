@@ -35,15 +35,15 @@ from routebook.server.net.limits import Limits
 from routebook.server.net.listeners import BACKLOG, open_socket
 from routebook.server.net.load_monitor import Pressure
 from routebook.server.net.min_broker_notices import Notices
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.health import Health, service_gate
 from routebook.server.observe.log import get_log
 from routebook.server.peers import open_peers, peers_part
-from routebook.server.state.config_saver import Saver
+from routebook.server.state.config_saver import ConfigSaver
 from routebook.server.state.home import Home
-from routebook.server.state.persistence import Chronicle
+from routebook.server.state.persistence import Persistence
 from routebook.server.state.recorder import Recorder
-from routebook.server.state.rollups import Minutes
+from routebook.server.state.rollups import Rollups
 from routebook.server.state.startup_files import load_kv
 from routebook.server.tls.session import TlsContexts
 from routebook.settings import Settings
@@ -79,8 +79,8 @@ class Server:
         self._contexts = TlsContexts(settings.tls)
         self._contexts.load()
         self.access = _identities(settings)
-        self.chronicle = Chronicle(home, settings, clock=clock, cold=cold)
-        memory = self.chronicle.memory
+        self.persistence = Persistence(home, settings, clock=clock, cold=cold)
+        memory = self.persistence.memory
         routes = None if memory is None else memory.routes
         self.nameserver = NameServer(settings, started_ms=clock.now_ms(), kv=kv, routes=routes)
         self._clock = clock
@@ -101,18 +101,18 @@ class Server:
         settings, loop = self._settings, asyncio.get_running_loop()
         serialize_type = SerializeType[settings.serialize_type]
         opaques = count()
-        self._notes = notes = Notes(loop.time)
-        recorder = self.chronicle.open(notes)
-        self._saver = Saver(kv_path=Path(settings.kv_config_path), settings_path=Path(settings.config_store_path))
-        self._notices = Notices(opaques=opaques, serialize_type=serialize_type, trouble=notes.unreachable)
-        self._product = Product(settings.product_namesrv_addrs, opaques=opaques, trouble=notes.unreachable)
+        self._event_log = event_log = EventLog(loop.time)
+        recorder = self.persistence.open(event_log)
+        self._saver = ConfigSaver(kv_path=Path(settings.kv_config_path), settings_path=Path(settings.config_store_path))
+        self._notices = Notices(opaques=opaques, serialize_type=serialize_type, trouble=event_log.unreachable)
+        self._product = Product(settings.product_namesrv_addrs, opaques=opaques, trouble=event_log.unreachable)
         performer = Performer(
             saver=self._saver,
             recorder=recorder,
             notices=self._notices,
             product=self._product,
             close=self._close_connection,
-            unsaved=notes.unsaved,
+            unsaved=event_log.save_failed,
             time=loop.time,
         )
         nameserver, limit = self.nameserver, settings.limits
@@ -135,7 +135,7 @@ class Server:
             clock=self._clock,
             contexts=self._contexts,
             performer=performer,
-            notes=notes,
+            event_log=event_log,
             recorder=recorder,
             opaques=opaques,
             serialize_type=serialize_type,
@@ -155,7 +155,7 @@ class Server:
                 send_bytes=settings.server_socket_snd_buf_size,
             )
         except ListenError:
-            self.chronicle.abandon()
+            self.persistence.abandon()
             raise
         self.port = sock.getsockname()[1]
         host = settings.bind_address
@@ -168,24 +168,28 @@ class Server:
             limit_s=settings.server_channel_max_idle_s,
             first_s=limit.first_request_s,
             frame_s=limit.frame_s,
-            idle=lambda connection: notes.idle(connection.address),
+            idle=lambda connection: event_log.connection_idle(connection.address),
         )
-        self._minutes = Minutes(self.nameserver.meter, recorder, notes=notes, wall_ms=self._clock.wall_ms)
-        self.chronicle.begin(self.nameserver, self.health, listen=self.address)
+        self._rollups = Rollups(self.nameserver.meter, recorder, event_log=event_log, wall_ms=self._clock.wall_ms)
+        self.persistence.begin(self.nameserver, self.health, listen=self.address)
         self._listener = await loop.create_server(lambda: Connection(shared, loop.time), sock=sock, backlog=BACKLOG)
         self._housekeeping.start()
         self._idle.start()
         self._pressure.start()
-        self._minutes.start()
-        self.chronicle.start()
+        self._rollups.start()
+        self.persistence.start()
         self.health.release("start")
 
     async def settle_in(self) -> None:
         """What can wait until it listens: history, and the comparison with peers. Raises UsageError."""
-        await self.chronicle.settle_in()
+        await self.persistence.settle_in()
         clock = self._clock
         peers = open_peers(
-            self._settings, self.nameserver.routes, self.chronicle.recorder, now_ms=clock.now_ms, wall_ms=clock.wall_ms
+            self._settings,
+            self.nameserver.routes,
+            self.persistence.recorder,
+            now_ms=clock.now_ms,
+            wall_ms=clock.wall_ms,
         )
         if peers is not None:
             self._peers = peers
@@ -211,37 +215,37 @@ class Server:
         await self._saver.close()
         if self._peers is not None:
             await self._peers.stop()
-        self._minutes.stop()
+        self._rollups.stop()
         self.denials.flush()
-        await self.chronicle.close(reason)
+        await self.persistence.close(reason)
 
     def http_context(self) -> HttpContext:
         """What HTTP is served from; once this one has settled in."""
-        chronicle = self.chronicle
+        persistence = self.persistence
         return HttpContext(
             nameserver=self.nameserver,
             traffic=self._shared,
             health=self.health,
-            feed=chronicle.feed,
+            feed=persistence.feed,
             now_ms=self._clock.now_ms,
             listen=self.address,
-            ns=chronicle.ns,
-            boot=chronicle.recorder.boot,
-            journal=chronicle.recorder.journal,
-            journal_files=chronicle.files,
-            history=None if chronicle.history is None else chronicle.history.answers,
+            ns=persistence.ns,
+            boot=persistence.recorder.boot,
+            journal=persistence.recorder.journal,
+            journal_files=persistence.files,
+            history=None if persistence.history is None else persistence.history.answers,
             peers=self._peers,
             access=self.access,
             denials=self.denials,
-            home=chronicle.home,
-            recorder=chronicle.recorder,
+            home=persistence.home,
+            recorder=persistence.recorder,
             performer=self._shared.performer,
         )
 
     @property
     def recorder(self) -> Recorder:
         """What everything that happens goes through."""
-        return self.chronicle.recorder
+        return self.persistence.recorder
 
     @property
     def connections(self) -> int:
@@ -282,7 +286,7 @@ class Server:
 
     def _pressed(self, busy: bool) -> None:
         self._shared.gate.set_busy(busy)
-        self._notes.busy(busy)
+        self._event_log.busy(busy)
 
     def _close_connection(self, connection: int, reason: DownReason) -> None:
         found = self._shared.connections.get(connection)

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from routebook.server.clock import Clock
-from routebook.server.observe.request_counts import OTHER, Counts
+from routebook.server.observe.request_counts import OTHER, RequestCounts
 
 
 def test_now_is_the_wall_clock() -> None:
@@ -23,7 +23,7 @@ def test_a_step_of_the_wall_clock_changes_nothing(monkeypatch: pytest.MonkeyPatc
 
 
 def test_counts_are_printed_as_java_does_and_begin_anew() -> None:
-    counts = Counts()
+    counts = RequestCounts()
     for code in (322, 105, 105):
         counts.requests[code] += 1
     counts.responses[0] += 3
@@ -32,7 +32,7 @@ def test_counts_are_printed_as_java_does_and_begin_anew() -> None:
 
 
 def test_totals_are_kept_and_codes_that_mean_nothing_are_summed() -> None:
-    counts = Counts()
+    counts = RequestCounts()
     for code in (105, 105, 77_777, 88_888):
         counts.requests[code] += 1
     counts.responses[0] += 4

@@ -39,8 +39,8 @@ def test_snapshots_that_cannot_be_written(tmp_path: Path) -> None:
     async def play() -> None:
         async with running(tmp_path) as server:
             (tmp_path / "snapshot").write_text("a file where a folder should be")
-            assert server.chronicle.snapshots is not None
-            await server.chronicle.snapshots.take()
+            assert server.persistence.snapshots is not None
+            await server.persistence.snapshots.take()
             part = server.health.report().parts["snapshot"]
             assert part.condition is Condition.DEGRADED
             assert str(tmp_path / "snapshot") in part.says

@@ -12,7 +12,7 @@ from routebook.kv import KvStore
 from routebook.server.observe.health import Condition
 from routebook.server.peers import open_peers, peers_part
 from routebook.server.server import Server
-from routebook.server.state.history_index import ServerHistory
+from routebook.server.state.history_index import HistoryIndex
 from routebook.server.state.home import Home
 from routebook.settings import Settings, from_values
 from tests.support.asynchronous import asynchronous
@@ -40,7 +40,7 @@ async def serving(path: Path, **given: str) -> AsyncIterator[Server]:
 @asynchronous
 async def test_a_server_has_a_past(tmp_path: Path) -> None:
     told: list[str] = []
-    history = ServerHistory(tmp_path, FolderFiles(tmp_path / "journal"), wall_ms=_wall_ms, told=told.append)
+    history = HistoryIndex(tmp_path, FolderFiles(tmp_path / "journal"), wall_ms=_wall_ms, told=told.append)
     assert history.part().condition is Condition.OK
     async with serving(tmp_path) as server:
         answers = history.start()

@@ -12,8 +12,8 @@ def test_a_failed_round_is_noted_and_the_next_one_comes() -> None:
     failures: list[tuple[str, str]] = []
 
     async def play() -> int:
-        notes = SimpleNamespace(round_failed=lambda name, error: failures.append((name, str(error))))
-        housekeeping = Housekeeping(cast("Shared", SimpleNamespace(notes=notes)), port=1)
+        event_log = SimpleNamespace(task_failed=lambda name, error: failures.append((name, str(error))))
+        housekeeping = Housekeeping(cast("Shared", SimpleNamespace(event_log=event_log)), port=1)
         rounds, enough = 0, asyncio.Event()
 
         def work() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from routebook.lake.status import State, Status, read_status, write_status
-from routebook.server.lake_worker import Follower
+from routebook.server.lake_worker import LakeWorker
 from routebook.server.observe.health import Condition
 from routebook.server.state.lake_status import lake_probe
 
@@ -29,15 +29,15 @@ def script(text: str) -> list[str]:
 
 
 @pytest.fixture
-def followers() -> Iterator[list[Follower]]:
-    made: list[Follower] = []
+def followers() -> Iterator[list[LakeWorker]]:
+    made: list[LakeWorker] = []
     yield made
     for one in made:
         one.stop()
 
 
-def test_one_that_dies_is_started_again_and_told_of(tmp_path: Path, followers: list[Follower]) -> None:
-    follower = Follower(script("import sys; sys.exit('routebook: no Java here')"), tmp_path, first_pause_s=0.01)
+def test_one_that_dies_is_started_again_and_told_of(tmp_path: Path, followers: list[LakeWorker]) -> None:
+    follower = LakeWorker(script("import sys; sys.exit('routebook: no Java here')"), tmp_path, first_pause_s=0.01)
     followers.append(follower)
     follower.start()
     until(lambda: follower.restarts >= 2)
@@ -47,7 +47,7 @@ def test_one_that_dies_is_started_again_and_told_of(tmp_path: Path, followers: l
     assert part.facts["state"] == "failed"
 
 
-def test_it_is_ended_in_order(tmp_path: Path, followers: list[Follower]) -> None:
+def test_it_is_ended_in_order(tmp_path: Path, followers: list[LakeWorker]) -> None:
     mark = tmp_path / "mark"
     text = f"""
 import pathlib, signal, sys, time
@@ -59,7 +59,7 @@ pathlib.Path({str(mark)!r}).write_text("runs")
 while True:
     time.sleep(1)
 """
-    follower = Follower(script(text), tmp_path / "lake")
+    follower = LakeWorker(script(text), tmp_path / "lake")
     followers.append(follower)
     follower.start()
     until(lambda: mark.exists() and mark.read_text() == "runs")
@@ -71,23 +71,23 @@ while True:
     assert follower.restarts == 0
 
 
-def test_what_cannot_start_at_all_is_told(tmp_path: Path, followers: list[Follower]) -> None:
-    follower = Follower([str(tmp_path / "nothing")], tmp_path, first_pause_s=0.01)
+def test_what_cannot_start_at_all_is_told(tmp_path: Path, followers: list[LakeWorker]) -> None:
+    follower = LakeWorker([str(tmp_path / "nothing")], tmp_path, first_pause_s=0.01)
     followers.append(follower)
     follower.start()
     until(lambda: "could not be started" in lake_probe(tmp_path)().says)
 
 
-def test_what_is_missing_is_told_once(tmp_path: Path, followers: list[Follower]) -> None:
-    follower = Follower(script("1/0"), tmp_path, missing="the lake needs pyspark")
+def test_what_is_missing_is_told_once(tmp_path: Path, followers: list[LakeWorker]) -> None:
+    follower = LakeWorker(script("1/0"), tmp_path, missing="the lake needs pyspark")
     followers.append(follower)
     follower.start()
     until(lambda: "the lake needs pyspark" in lake_probe(tmp_path)().says)
     assert follower.restarts == 0
 
 
-def test_nobody_follows_before_the_server_is_ready(tmp_path: Path, followers: list[Follower]) -> None:
-    follower = Follower(script(f"open({str(tmp_path / 'ran')!r}, 'w')"), tmp_path / "lake", ready=lambda: False)
+def test_nobody_follows_before_the_server_is_ready(tmp_path: Path, followers: list[LakeWorker]) -> None:
+    follower = LakeWorker(script(f"open({str(tmp_path / 'ran')!r}, 'w')"), tmp_path / "lake", ready=lambda: False)
     followers.append(follower)
     follower.start()
     follower.stop()

@@ -40,8 +40,8 @@ def journal_part(server: Server) -> tuple[Condition, str]:
 
 def is_written(server: Server) -> bool:
     """Without a word about upkeep, which looks again after a minute."""
-    assert server.chronicle.memory is not None
-    return server.chronicle.memory.journal.status().state == "writing"
+    assert server.persistence.memory is not None
+    return server.persistence.memory.journal.status().state == "writing"
 
 
 async def serves(server: Server, *, topic: str = "TopicTest") -> None:
@@ -91,7 +91,7 @@ def test_a_full_disk_stops_the_journal_not_the_nameserver(disk: SmallDisk) -> No
             assert condition is Condition.DEGRADED
             assert "No space left on device" in says
             assert server.health.report().ready
-            assert server.chronicle.recorder.unkept > 0
+            assert server.persistence.recorder.unkept > 0
             async with talking(server) as talk:
                 assert (await talk.ask(put_kv("key", "value"))).code == 0, "the KV file is on another disk"
             disk.free()
@@ -108,19 +108,19 @@ def test_records_that_were_dropped_are_told_of_and_a_snapshot_makes_up_for_them(
 
     async def play() -> dict[str, object]:
         async with running(home) as server, talking(server) as talk:
-            assert server.chronicle.memory is not None
-            assert server.chronicle.snapshots is not None
-            server.chronicle.memory.journal._backlog._max_records = 4  # as a long outage fills a larger one
+            assert server.persistence.memory is not None
+            assert server.persistence.snapshots is not None
+            server.persistence.memory.journal._backlog._max_records = 4  # as a long outage fills a larger one
             disk.fill()
             for n in range(30):
                 topics = [f"t{n}", *(f"t{n}-{m}" for m in range(100))]
                 assert (await talk.ask(register(broker=f"b{n}", addr=f"10.0.0.{n}:1", topics=topics))).code == 0
-            assert server.chronicle.memory.journal.status().dropped_records > 0
-            taken = server.chronicle.snapshots.taken
+            assert server.persistence.memory.journal.status().dropped_records > 0
+            taken = server.persistence.snapshots.taken
             disk.free()
             await until(lambda: is_written(server), "the journal to be written again")
             await until(
-                lambda: server.chronicle.snapshots is not None and server.chronicle.snapshots.taken > taken,
+                lambda: server.persistence.snapshots is not None and server.persistence.snapshots.taken > taken,
                 "a snapshot",
             )
             shutil.copytree(home, killed)  # what a crash in this moment would leave

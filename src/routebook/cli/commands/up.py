@@ -18,7 +18,7 @@ def up(args: Sequence[str]) -> int:
     serving = ["--home", str(home), *rest]
     if options.no_lake or any(one in {"-p", "--printConfigItem"} for one in rest):
         return serve(serving)
-    from routebook.server.lake_worker import Follower
+    from routebook.server.lake_worker import LakeWorker
 
     lake = home / "lake"
     worker = [sys.executable, "-m", "routebook.cli.lake_worker"]
@@ -27,7 +27,7 @@ def up(args: Sequence[str]) -> int:
         command += [] if value is None else [name, value]
     for pair in options.conf:
         command += ["--conf", pair]
-    follower = Follower(command, lake, ready=_serves(home), missing=_missing())
+    follower = LakeWorker(command, lake, ready=_serves(home), missing=_missing())
     follower.start()
     try:
         return serve(serving)

@@ -11,7 +11,7 @@ from routebook.journal.write.writer import Writer
 from routebook.server.clock import Clock
 from routebook.server.observe.health import Health
 from routebook.server.observe.latency import Latencies, LoopDelay
-from routebook.server.observe.request_counts import Counts
+from routebook.server.observe.request_counts import RequestCounts
 from routebook.server.state.feed import Feed
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Traffic(Protocol):
     """What goes over the NameServer port; `server.connection.Shared` is it."""
 
     @property
-    def counts(self) -> Counts: ...
+    def counts(self) -> RequestCounts: ...
 
     @property
     def latencies(self) -> Latencies: ...

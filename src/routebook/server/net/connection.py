@@ -30,9 +30,9 @@ from routebook.server.net.first_bytes import Opening
 from routebook.server.net.limits import Buffers, Host, Limits
 from routebook.server.net.load_monitor import Pressure
 from routebook.server.net.outbox import Outbox
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.latency import Latencies
-from routebook.server.observe.request_counts import Counts
+from routebook.server.observe.request_counts import RequestCounts
 from routebook.server.state.recorder import Recorder
 from routebook.server.tls.session import TlsContexts, TlsSession
 from routebook.wire.codec import encode_reply
@@ -64,7 +64,7 @@ class Shared:
         clock: Clock,
         contexts: TlsContexts,
         performer: Performer,
-        notes: Notes,
+        event_log: EventLog,
         recorder: Recorder,
         opaques: Iterator[int],
         serialize_type: SerializeType,
@@ -80,7 +80,7 @@ class Shared:
         self.wall_ms = clock.wall_ms
         self.contexts = contexts
         self.performer = performer
-        self.notes = notes
+        self.event_log = event_log
         self.recorder = recorder
         self.opaques = opaques
         self.serialize_type = serialize_type
@@ -94,7 +94,7 @@ class Shared:
         self.buffers = Buffers(limits.settings.buffer_bytes, self._make_room)
         self.repeats = Repeats() if serialize_type is SerializeType.JSON else None
         self.outbox = Outbox()
-        self.counts = Counts()
+        self.counts = RequestCounts()
         self.latencies = Latencies()
         self.connections: dict[int, Connection] = {}
         self.stopping = False  # connections end because this server ends: that is no news about brokers
@@ -181,7 +181,7 @@ class Connection(asyncio.Protocol):
         address = _printed(transport.get_extra_info("peername"))
         host = shared.limits.enter(_host_of(address))
         if host is None:
-            shared.notes.refused("too many connections", address)
+            shared.event_log.connection_closed("too many connections", address)
             self._stage = _Stage.REFUSED
             self._transport.abort()
             return
@@ -278,7 +278,7 @@ class Connection(asyncio.Protocol):
         if opening.stranger is None:
             self._quick = self._tls is None
             return plain
-        self._shared.notes.stranger(opening.stranger, self._caller.address)
+        self._shared.event_log.foreign_protocol(opening.stranger, self._caller.address)
         answer = answer_to(opening.stranger)
         if answer:
             self._write([answer])
@@ -415,7 +415,7 @@ class Connection(asyncio.Protocol):
         return outcome.reply
 
     def _failed(self, command: Command, error: Exception) -> Reply:
-        self._shared.notes.failed(command.code, self._caller.address, error)
+        self._shared.event_log.request_failed(command.code, self._caller.address, error)
         return Reply(
             code=ResponseCode.SYSTEM_ERROR,
             remark=f"internal error in request {command.code}: {type(error).__name__}; the NameServer's log has more",
@@ -492,7 +492,7 @@ class Connection(asyncio.Protocol):
     # The end
 
     def _refuse(self, why: str) -> None:
-        self._shared.notes.refused(why, self._caller.address)
+        self._shared.event_log.connection_closed(why, self._caller.address)
         self._end()
 
     def _end(self) -> None:
@@ -506,7 +506,7 @@ class Connection(asyncio.Protocol):
     def exceed(self, limit: str, why: str) -> None:
         """Close now, for it takes more than this limit allows."""
         self._shared.limits.exceeded[limit] += 1
-        self._shared.notes.refused(why, self._caller.address)
+        self._shared.event_log.connection_closed(why, self._caller.address)
         self._count_unread(0)
         self._peer.let_go()
         self._leave()

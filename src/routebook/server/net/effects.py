@@ -9,7 +9,7 @@ from routebook.events import DownReason
 from routebook.handlers import Outcome
 from routebook.server.net.cluster_test import Product
 from routebook.server.net.min_broker_notices import Notices
-from routebook.server.state.config_saver import Saver
+from routebook.server.state.config_saver import ConfigSaver
 from routebook.server.state.recorder import Recorder
 from routebook.wire.command import Reply
 
@@ -35,7 +35,7 @@ class Performer:
     def __init__(
         self,
         *,
-        saver: Saver,
+        saver: ConfigSaver,
         recorder: Recorder,
         notices: Notices,
         product: Product,

@@ -25,14 +25,14 @@ from routebook.events import (
 )
 from routebook.kv import Table
 from routebook.server.observe.log import get_log
-from routebook.server.observe.log_throttle import Seldom
+from routebook.server.observe.log_throttle import LogThrottle
 from routebook.wire.foreign_protocols import Stranger
 
 _PLANNED: Final = frozenset({DownReason.UNREGISTERED, DownReason.DEREGISTERED, DownReason.REPLACED})
 _MAX_KV_LINES: Final = 1000
 
 
-class Notes:
+class EventLog:
     """One method per thing worth a line. What strangers can cause at will is said at most once a minute per host."""
 
     def __init__(self, time: Callable[[], float]) -> None:
@@ -40,9 +40,9 @@ class Notes:
         self._remoting = get_log("remoting")
         self._traffic = get_log("traffic")
         self._water_mark = get_log("watermark")
-        self._seldom = Seldom(time)
+        self._throttle = LogThrottle(time)
 
-    def happened(self, events: Iterable[Event], peer: str | None = None) -> None:
+    def log(self, events: Iterable[Event], peer: str | None = None) -> None:
         """`peer` is who caused it, where somebody did."""
         for event in events:
             self._happened(event, peer)
@@ -95,23 +95,23 @@ class Notes:
             case ServerStopped():
                 log.info("stopped", reason=event.reason)
 
-    def remembered(self, wrong: str) -> None:
+    def recovery_problem(self, wrong: str) -> None:
         """Something is wrong with what was to be remembered."""
         self._log.warning("not all is remembered", why=wrong)
 
     # Connections
 
-    def stranger(self, stranger: Stranger, peer: str) -> None:
+    def foreign_protocol(self, stranger: Stranger, peer: str) -> None:
         event = "not a RocketMQ client"
         self._rarely(self._remoting.warning, event, peer, kind=stranger.name.lower(), why=f"it {stranger.value}")
 
-    def refused(self, why: str, peer: str) -> None:
+    def connection_closed(self, why: str, peer: str) -> None:
         self._rarely(self._remoting.warning, "connection closed", peer, why=why)
 
-    def idle(self, peer: str) -> None:
+    def connection_idle(self, peer: str) -> None:
         self._remoting.info("connection idle, closed", peer=peer)
 
-    def failed(self, code: int, peer: str, error: Exception) -> None:
+    def request_failed(self, code: int, peer: str, error: Exception) -> None:
         self._log.unexpected("request failed", error, code=code, peer=peer)
 
     def unreachable(self, address: str, why: str) -> None:
@@ -121,17 +121,17 @@ class Notes:
         self, say: Callable[..., None], event: str, peer: str | None, *, kind: str | None = None, **fields: object
     ) -> None:
         host = (peer or "").rpartition(":")[0]
-        unsaid = self._seldom.due(f"{event} {kind} {host}")
+        unsaid = self._throttle.due(f"{event} {kind} {host}")
         if unsaid is not None:
             more = {"unsaid": unsaid} if unsaid else {}
             say(event, peer=peer, **fields, **more)
 
     # Scheduled work and files
 
-    def unsaved(self, why: str) -> None:
+    def save_failed(self, why: str) -> None:
         self._log.error("not saved", why=why)
 
-    def access_file(self, what: str) -> None:
+    def identities_file(self, what: str) -> None:
         self._log.warning("identities", what=what)
 
     def busy(self, is_busy: bool) -> None:
@@ -143,7 +143,7 @@ class Notes:
     def tls_files(self, what: str) -> None:
         self._log.info("tls files", what=what)
 
-    def round_failed(self, name: str, error: Exception) -> None:
+    def task_failed(self, name: str, error: Exception) -> None:
         self._log.unexpected("scheduled work failed", error, work=name)
 
     def kv_table(self, namespaces: Mapping[str, Table]) -> None:
@@ -155,7 +155,7 @@ class Notes:
             self._log.info("kv entry", namespace=namespace, key=key, value=value)
 
     @property
-    def marks_water(self) -> bool:
+    def logs_water_marks(self) -> bool:
         """Whether anybody reads the water marks."""
         return self._water_mark.enabled("debug")
 

@@ -9,7 +9,7 @@ _MOST: Final = 1024  # whom it remembers
 _MOST_A_MINUTE: Final = 120  # a PROXY header can claim any address, so addresses alone are no bound
 
 
-class Seldom:
+class LogThrottle:
     """Strangers that come again and again must not fill the log, nor this table."""
 
     __slots__ = ("_minute_began", "_said", "_said_this_minute", "_time")

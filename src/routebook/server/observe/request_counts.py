@@ -10,7 +10,7 @@ _RESPONSES: Final = frozenset(map(int, ResponseCode))
 OTHER: Final = -1
 
 
-class Counts:
+class RequestCounts:
     """Counters that the connections bump and housekeeping empties. Java: RemotingCodeDistributionHandler."""
 
     __slots__ = ("_all_requests", "_all_responses", "look_ups", "requests", "responses")

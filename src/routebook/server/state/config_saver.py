@@ -25,7 +25,7 @@ class _Round(msgspec.Struct):
     settings_waiting: list[Saved] = []
 
 
-class Saver:
+class ConfigSaver:
     """One thread writes; requests that come meanwhile share the next write, so a burst costs two."""
 
     def __init__(self, *, kv_path: Path, settings_path: Path) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from routebook.history.query.history import History
 
 
-class ServerHistory:
+class HistoryIndex:
     """`start` after the server listens, `stop` after its journal has. `told` gets what an operator should know."""
 
     def __init__(self, home: Path, files: Files, *, wall_ms: Callable[[], int], told: Callable[[str], None]) -> None:

@@ -1,6 +1,6 @@
 """This server's past, from its start to its end: what it remembers, its journal, its snapshots, its history.
 
-Chronicle(home)   what is remembered: before anything else
+Persistence(home)   what is remembered: before anything else
 open              the recorder: everything that happens goes through it
 begin             the journal is written; the first record says how it began
 start, settle_in  snapshots; then, once it listens, history
@@ -16,20 +16,20 @@ from routebook.handlers import NameServer
 from routebook.journal.files import FolderFiles
 from routebook.server.clock import Clock
 from routebook.server.health_checks import add_probes
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.health import Health
 from routebook.server.state.feed import Feed
-from routebook.server.state.history_index import ServerHistory
+from routebook.server.state.history_index import HistoryIndex
 from routebook.server.state.home import Home
 from routebook.server.state.lake_status import lake_probe
 from routebook.server.state.recorder import Recorder
-from routebook.server.state.snapshots import SnapshotKeeper
-from routebook.server.state.warm_start import Memory, remember
+from routebook.server.state.snapshots import Snapshots
+from routebook.server.state.warm_start import RecoveredState, warm_start
 from routebook.settings import Settings
 
 
-class Chronicle:
-    """Without a home, or with the journal switched off, it only numbers, notes and publishes what happens."""
+class Persistence:
+    """Without a home, or with the journal switched off, it only numbers, logs and publishes events."""
 
     recorder: Recorder
     feed: Feed
@@ -37,9 +37,9 @@ class Chronicle:
     def __init__(self, home: Home | None, settings: Settings, *, clock: Clock, cold: bool) -> None:
         """Read what is remembered; `cold` begins with empty tables whatever that is. Raises HomeError."""
         self.ns = "" if home is None else home.ns
-        self.memory: Memory | None = None
-        self.snapshots: SnapshotKeeper | None = None
-        self.history: ServerHistory | None = None
+        self.memory: RecoveredState | None = None
+        self.snapshots: Snapshots | None = None
+        self.history: HistoryIndex | None = None
         self.files: FolderFiles | None = None
         self.home = None if home is None else home.path
         self._home = Path() if home is None else home.path
@@ -48,13 +48,15 @@ class Chronicle:
         if home is not None and settings.journal.enabled:
             now_ms, wall_ms = clock.now_ms(), clock.wall_ms
             self.files = FolderFiles(home.path / "journal")
-            self.memory = remember(home.path, ns=home.ns, settings=settings, now_ms=now_ms, wall_ms=wall_ms, cold=cold)
+            self.memory = warm_start(
+                home.path, ns=home.ns, settings=settings, now_ms=now_ms, wall_ms=wall_ms, cold=cold
+            )
 
-    def open(self, notes: Notes) -> Recorder:
+    def open(self, event_log: EventLog) -> Recorder:
         memory = self.memory
-        self._notes = notes
+        self._event_log = event_log
         self.recorder = Recorder(
-            notes=notes,
+            event_log=event_log,
             ns=self.ns,
             boot="" if memory is None else memory.boot,
             journal=None if memory is None else memory.journal,
@@ -70,20 +72,20 @@ class Chronicle:
             return
         memory.journal.start()
         for wrong in memory.wrong:
-            self._notes.remembered(wrong)
+            self._event_log.recovery_problem(wrong)
         started = ServerStarted(version=__version__, listen=listen, recovered=memory.recovered, cold=memory.cold)
         recorder.record([started, *memory.mended], at_ms=wall_ms())
-        self.snapshots = SnapshotKeeper(
+        self.snapshots = Snapshots(
             self._home / "snapshot",
             routes=nameserver.routes,
             recorder=recorder,
-            notes=self._notes,
+            event_log=self._event_log,
             wall_ms=wall_ms,
             every_s=self._snapshot_s,
         )
         add_probes(health, memory=memory, recorder=recorder, snapshots=self.snapshots, ns=nameserver)
         if self.files is not None:
-            self.history = ServerHistory(self._home, self.files, wall_ms=wall_ms, told=self._notes.remembered)
+            self.history = HistoryIndex(self._home, self.files, wall_ms=wall_ms, told=self._event_log.recovery_problem)
             health.add("history", self.history.part)
             health.add("lake", lake_probe(self._home / "lake"))
 
@@ -109,6 +111,6 @@ class Chronicle:
         if self.snapshots is not None:
             await self.snapshots.stop()
         if self.memory is not None and not await asyncio.to_thread(self.memory.journal.stop):
-            self._notes.unsaved("the end of the journal: the disk does not take it")
+            self._event_log.save_failed("the end of the journal: the disk does not take it")
         if self.history is not None:
             await asyncio.to_thread(self.history.stop)

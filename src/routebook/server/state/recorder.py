@@ -1,7 +1,7 @@
 """Everything that happens goes through here: into the journal, into the log, and to whoever listens.
 
 record ──► journal   numbered, on disk soon
-       ──► notes     log lines
+       ──► event_log log lines
        ──► feed      /v1/events
 """
 
@@ -15,7 +15,7 @@ import msgspec
 from routebook.events import Asked, Event
 from routebook.journal.record import FORMAT_VERSION, Record
 from routebook.journal.write.writer import Writer
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 
 _PATIENCE_S: Final = 5.0  # a disk that hangs holds back no answer for longer
 
@@ -27,12 +27,12 @@ class Publisher(Protocol):
 
 
 class Recorder:
-    """Without a journal it still numbers, notes and publishes; nothing of that outlives the process."""
+    """Without a journal it still numbers, logs and publishes events; nothing outlives the process."""
 
     def __init__(
-        self, *, notes: Notes, ns: str, boot: str, journal: Writer | None = None, feed: Publisher | None = None
+        self, *, event_log: EventLog, ns: str, boot: str, journal: Writer | None = None, feed: Publisher | None = None
     ) -> None:
-        self.notes = notes
+        self.event_log = event_log
         self.ns = ns
         self.boot = boot
         self.feed = feed
@@ -61,7 +61,7 @@ class Recorder:
                 event = msgspec.structs.replace(event, peer=peer, who=who, code=code)
             seq = self.last_seq + 1 if journal is None else journal.append(event, at_ms)
             self.last_seq = seq or self.last_seq
-            self.notes.happened((event,), peer)
+            self.event_log.log((event,), peer)
             if feed is not None:
                 feed.publish(Record(FORMAT_VERSION, self.ns, self.boot, seq, at_ms, event))
         return seq

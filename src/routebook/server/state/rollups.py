@@ -6,20 +6,20 @@ from typing import Final
 
 from routebook.events import HeartbeatMinute, LookupMinute
 from routebook.handlers.meter import Meter
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 from routebook.server.state.recorder import Recorder
 
 _MINUTE_MS: Final = 60_000
 _AT_A_TIME: Final = 100  # rows between which requests get their turn
 
 
-class Minutes:
+class Rollups:
     """Begins with `start`; `stop` records what is left."""
 
-    def __init__(self, meter: Meter, recorder: Recorder, *, notes: Notes, wall_ms: Callable[[], int]) -> None:
+    def __init__(self, meter: Meter, recorder: Recorder, *, event_log: EventLog, wall_ms: Callable[[], int]) -> None:
         self._meter = meter
         self._recorder = recorder
-        self._notes = notes
+        self._event_log = event_log
         self._wall_ms = wall_ms
         self._minute_ms = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -45,7 +45,7 @@ class Minutes:
                 asyncio.get_running_loop().call_soon(self._carry_on)
             self._rows += self._meter.take(self._minute_ms)
         except Exception as error:  # noqa: BLE001  around one round: the next may do better
-            self._notes.round_failed("minute", error)
+            self._event_log.task_failed("minute", error)
         self.start()
 
     def _carry_on(self) -> None:

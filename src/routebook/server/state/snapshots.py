@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from routebook.routes import RouteTable
 from routebook.routes.image import Capture, Captured
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 from routebook.server.state.recorder import Recorder
 from routebook.server.state.snapshot_file import Snapshot, write
 
@@ -18,7 +18,7 @@ _LOOK_S: Final = 1.0
 _TAIL_BYTES: Final = 8 << 20  # of the journal, that a start reads in well under a second
 
 
-class SnapshotKeeper:
+class Snapshots:
     """`start` begins, `await stop()` takes the last one. `problem` says why the newest is not newer."""
 
     def __init__(
@@ -27,14 +27,14 @@ class SnapshotKeeper:
         *,
         routes: RouteTable,
         recorder: Recorder,
-        notes: Notes,
+        event_log: EventLog,
         wall_ms: Callable[[], int],
         every_s: float,
     ) -> None:
         self._folder = folder
         self._routes = routes
         self._recorder = recorder
-        self._notes = notes
+        self._event_log = event_log
         self._wall_ms = wall_ms
         self._every_s = every_s
         self._task: asyncio.Task[None] | None = None
@@ -67,7 +67,7 @@ class SnapshotKeeper:
         except OSError as problem:
             said, self.problem = self.problem, f"{self._folder}: {problem.strerror or problem}"
             if said != self.problem:
-                self._notes.unsaved(f"snapshot in {self.problem}")
+                self._event_log.save_failed(f"snapshot in {self.problem}")
             return
         self.seq, self.at_ms, self.problem = seq, at_ms, None
         self.taken += 1
@@ -91,7 +91,7 @@ class SnapshotKeeper:
                 try:
                     await self.take()
                 except Exception as error:  # noqa: BLE001  around one round: the next may do better
-                    self._notes.round_failed("snapshot", error)
+                    self._event_log.task_failed("snapshot", error)
             due_s, seen = loop.time() + self._every_s, now
 
     def _seen(self) -> "_Seen":

@@ -26,7 +26,7 @@ _ROUTE_EVENTS: Final = get_args(RouteEvent)
 _WHOLE: Final = (PermissionWiped, PermissionRestored, TopicDeleted)  # all that there is to tell of their change
 
 
-class Memory(msgspec.Struct, frozen=True, kw_only=True):
+class RecoveredState(msgspec.Struct, frozen=True, kw_only=True):
     """What a NameServer knows from before, and the journal it goes on with. `journal` is not started yet."""
 
     ns: str
@@ -40,7 +40,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     wrong: tuple[str, ...]  # for an operator to know
 
 
-class Fold:
+class Replay:
     """Tables that events are told to, one after another; and what may be wrong with them after a hole."""
 
     def __init__(self, routes: RouteTable | None = None) -> None:
@@ -81,9 +81,9 @@ def journal_options(settings: Settings) -> JournalOptions:
     )
 
 
-def remember(
+def warm_start(
     home: Path, *, ns: str, settings: Settings, now_ms: int, wall_ms: Callable[[], int], cold: bool = False
-) -> Memory:
+) -> RecoveredState:
     """Open the journal of a home and recover the tables; leases begin at `now_ms`. `cold` begins with empty ones.
 
     Raises HomeError if the journal is not ours to continue. One that cannot be written only degrades the server.
@@ -91,14 +91,16 @@ def remember(
     folder = home / "journal"
     found = find_newest(home / "snapshot", ns=ns)
     try:
-        return recall(FolderFiles(folder), found, ns=ns, settings=settings, now_ms=now_ms, wall_ms=wall_ms, cold=cold)
+        return recover_state(
+            FolderFiles(folder), found, ns=ns, settings=settings, now_ms=now_ms, wall_ms=wall_ms, cold=cold
+        )
     except JournalError as problem:
         raise HomeError(
             f"the journal in {folder} cannot be used: {problem}. routebook.journal.enabled=false starts without it"
         ) from None
 
 
-def recall(
+def recover_state(
     files: Files,
     found: Found,
     *,
@@ -108,7 +110,7 @@ def recall(
     wall_ms: Callable[[], int],
     cold: bool = False,
     options: JournalOptions | None = None,
-) -> Memory:
+) -> RecoveredState:
     """The same from a journal and a snapshot, wherever they are. Raises JournalError."""
     boot = secrets.token_hex(6)
     opened = open_journal(
@@ -123,7 +125,7 @@ def recall(
     if opened.found.torn_bytes:
         wrong.append(f"journal: a torn last line of {opened.found.torn_bytes} bytes was cut off")
     if cold:
-        fold = Fold()
+        fold = Replay()
     else:
         with _without_collection():
             fold = recover(files, found, wrong, before=opened.found.next_seq)
@@ -132,7 +134,7 @@ def recall(
             fold.tell(hole)  # a journal that cannot be written does not tell it itself
     mended = fold.routes.mend()
     recovered = fold.routes.begin_leases(now_ms, most_ms=settings.recovered_lease_s * 1000, doubted=fold.doubted)
-    return Memory(
+    return RecoveredState(
         ns=ns,
         boot=boot,
         journal=opened.writer,
@@ -145,9 +147,9 @@ def recall(
     )
 
 
-def recover(files: Files, found: Found, wrong: list[str], *, before: int) -> Fold:
+def recover(files: Files, found: Found, wrong: list[str], *, before: int) -> Replay:
     """The tables from the snapshot and from what follows it in the journal, up to number `before`."""
-    fold = Fold(found.routes)
+    fold = Replay(found.routes)
     for item in read(files, from_seq=found.seq + 1):
         if isinstance(item, Damage):
             wrong.append(f"journal: {describe_damage(item)}")

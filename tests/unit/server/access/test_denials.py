@@ -3,7 +3,7 @@
 from routebook.events import Asked, RequestDenied
 from routebook.journal.record import Record
 from routebook.server.access.denials import Denials
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 from routebook.server.state.recorder import Recorder
 
 
@@ -23,7 +23,7 @@ class Listener:
 
 def denials() -> tuple[Denials, Listener]:
     listener = Listener()
-    recorder = Recorder(notes=Notes(lambda: 0.0), ns="n", boot="b", feed=listener)
+    recorder = Recorder(event_log=EventLog(lambda: 0.0), ns="n", boot="b", feed=listener)
     return Denials(recorder, lambda: 1), listener
 
 

@@ -26,7 +26,7 @@ from routebook.events import (
     TopicsChanged,
 )
 from routebook.model import DataVersion
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.log import configure
 from routebook.wire.foreign_protocols import Stranger
 
@@ -46,8 +46,8 @@ def lines() -> Iterator[io.StringIO]:
 
 
 @pytest.fixture
-def notes() -> Notes:
-    return Notes(lambda: 0.0)
+def event_log() -> EventLog:
+    return EventLog(lambda: 0.0)
 
 
 UP = BrokerUp(cluster="c", broker="b", broker_id=0, addr="1.2.3.4:5", timeout_ms=120_000, acting_master=False)
@@ -106,35 +106,35 @@ UP = BrokerUp(cluster="c", broker="b", broker_id=0, addr="1.2.3.4:5", timeout_ms
         (ServerStopped(reason="SIGTERM"), "INFO  stopped  reason=SIGTERM"),
     ],
 )
-def test_every_kind_of_event_has_its_line(lines: io.StringIO, notes: Notes, event: Event, line: str) -> None:
-    notes.happened([event], "9.9.9.9:9")
+def test_every_kind_of_event_has_its_line(lines: io.StringIO, event_log: EventLog, event: Event, line: str) -> None:
+    event_log.log([event], "9.9.9.9:9")
     assert [text.partition("Z ")[2] for text in lines.getvalue().splitlines()] == [line]
 
 
-def test_what_strangers_cause_is_said_once_per_host_and_mistake(lines: io.StringIO, notes: Notes) -> None:
+def test_what_strangers_cause_is_said_once_per_host_and_mistake(lines: io.StringIO, event_log: EventLog) -> None:
     for port in range(5):
-        notes.stranger(Stranger.HTTP, f"1.1.1.1:{port}")
-        notes.stranger(Stranger.HTTP2, f"1.1.1.1:{port}")
-        notes.refused("a frame of 7 bytes", f"1.1.1.1:{port}")
-        notes.happened([RequestDenied(code=318, why="no")], f"1.1.1.1:{port}")
-        notes.unreachable(f"1.1.1.1:{port}", "no")
-    notes.refused("a frame of 7 bytes", "2.2.2.2:1")
+        event_log.foreign_protocol(Stranger.HTTP, f"1.1.1.1:{port}")
+        event_log.foreign_protocol(Stranger.HTTP2, f"1.1.1.1:{port}")
+        event_log.connection_closed("a frame of 7 bytes", f"1.1.1.1:{port}")
+        event_log.log([RequestDenied(code=318, why="no")], f"1.1.1.1:{port}")
+        event_log.unreachable(f"1.1.1.1:{port}", "no")
+    event_log.connection_closed("a frame of 7 bytes", "2.2.2.2:1")
     assert len(lines.getvalue().splitlines()) == 6
 
 
-def test_the_kv_table_is_printed_up_to_a_bound(lines: io.StringIO, notes: Notes) -> None:
-    notes.kv_table({"n": {f"k{number}": None for number in range(2000)}, "empty": {}})
+def test_the_kv_table_is_printed_up_to_a_bound(lines: io.StringIO, event_log: EventLog) -> None:
+    event_log.kv_table({"n": {f"k{number}": None for number in range(2000)}, "empty": {}})
     printed = lines.getvalue().splitlines()
     assert "kv table  namespaces=2 entries=2000" in printed[0]
     assert len(printed) == 1 + 1000
 
 
-def test_failures_carry_their_trace_on_one_line(lines: io.StringIO, notes: Notes) -> None:
+def test_failures_carry_their_trace_on_one_line(lines: io.StringIO, event_log: EventLog) -> None:
     try:
         raise ValueError("no good")
     except ValueError as error:
-        notes.failed(105, "1.1.1.1:1", error)
-        notes.round_failed("scan", error)
+        event_log.request_failed(105, "1.1.1.1:1", error)
+        event_log.task_failed("scan", error)
     printed = lines.getvalue().splitlines()
     assert len(printed) == 2
     assert all("ERROR" in line and "no good" in line and "trace=" in line for line in printed)

@@ -1,6 +1,6 @@
 """The same thing about the same host is said once a minute."""
 
-from routebook.server.observe.log_throttle import Seldom
+from routebook.server.observe.log_throttle import LogThrottle
 
 
 class Time:
@@ -13,7 +13,7 @@ class Time:
 
 def test_once_a_minute_and_then_how_often_it_was_not_said() -> None:
     time = Time()
-    seldom = Seldom(time)
+    seldom = LogThrottle(time)
     assert seldom.due("a") == 0
     assert seldom.due("a") is None
     time.now += 59
@@ -26,7 +26,7 @@ def test_once_a_minute_and_then_how_often_it_was_not_said() -> None:
 
 def test_all_together_are_bounded_too() -> None:
     time = Time()
-    seldom = Seldom(time)
+    seldom = LogThrottle(time)
     said = [seldom.due(f"host-{number}") for number in range(5000)]
     assert said == [0] * 120 + [None] * 4880
     time.now += 60
@@ -35,7 +35,7 @@ def test_all_together_are_bounded_too() -> None:
 
 def test_the_table_is_bounded_and_forgets_the_oldest_first() -> None:
     time = Time()
-    seldom = Seldom(time)
+    seldom = LogThrottle(time)
     for number in range(5000):
         time.now += 0.6
         assert seldom.due(f"host-{number}") == 0

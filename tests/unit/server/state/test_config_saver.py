@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 
 from routebook.effects import SaveKv, SaveSettings
-from routebook.server.state.config_saver import Saver
+from routebook.server.state.config_saver import ConfigSaver
 
 
-def saver(folder: Path) -> Saver:
-    return Saver(kv_path=folder / "kvConfig.json", settings_path=folder / "namesrv.properties")
+def saver(folder: Path) -> ConfigSaver:
+    return ConfigSaver(kv_path=folder / "kvConfig.json", settings_path=folder / "namesrv.properties")
 
 
 def test_a_burst_is_written_together_and_everybody_is_told(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from routebook.journal.record import Record
 from routebook.journal.write.open import open_journal
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.writer import Writer
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 from routebook.server.state import recorder as recorder_module
 from routebook.server.state.recorder import Recorder
 from tests.support.faulty_files import FaultyFiles
@@ -29,8 +29,8 @@ class Listener(list[Record]):
     publish = list.append
 
 
-def notes() -> Notes:
-    return Notes(lambda: 0.0)
+def event_log() -> EventLog:
+    return EventLog(lambda: 0.0)
 
 
 def journal_in(folder: Path) -> Writer:
@@ -41,7 +41,7 @@ def journal_in(folder: Path) -> Writer:
 
 def test_every_event_is_journalled_noted_and_published(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     journal, feed = journal_in(tmp_path), Listener()
-    recorder = Recorder(notes=notes(), ns="n", boot="b", journal=journal, feed=feed)
+    recorder = Recorder(event_log=event_log(), ns="n", boot="b", journal=journal, feed=feed)
     with caplog.at_level(logging.INFO, logger="routebook"):
         assert recorder.record([UP, DOWN], at_ms=9, peer="10.0.0.9:1", code=104) == 2
         assert recorder.record([], at_ms=9) == 0
@@ -55,7 +55,7 @@ def test_every_event_is_journalled_noted_and_published(tmp_path: Path, caplog: p
 
 def test_who_asked_is_told_where_somebody_did() -> None:
     feed = Listener()
-    recorder = Recorder(notes=notes(), ns="n", boot="b", feed=feed)
+    recorder = Recorder(event_log=event_log(), ns="n", boot="b", feed=feed)
     recorder.record([KV, UP], at_ms=1, peer="10.0.0.9:1", code=100)
     recorder.record([DOWN], at_ms=1, peer="10.0.0.9:1")
     recorder.record([DOWN], at_ms=1)
@@ -73,16 +73,16 @@ def test_who_asked_is_told_where_somebody_did() -> None:
 
 def test_numbers_go_on_where_the_journal_was(tmp_path: Path) -> None:
     journal = journal_in(tmp_path)
-    Recorder(notes=notes(), ns="n", boot="b", journal=journal).record([UP], at_ms=1)
+    Recorder(event_log=event_log(), ns="n", boot="b", journal=journal).record([UP], at_ms=1)
     journal.stop()
-    again = Recorder(notes=notes(), ns="n", boot="c", journal=journal_in(tmp_path))
+    again = Recorder(event_log=event_log(), ns="n", boot="c", journal=journal_in(tmp_path))
     assert again.last_seq == 1
     assert again.record([UP], at_ms=1) == 2
 
 
 def test_without_a_journal_it_numbers_and_nobody_waits() -> None:
     async def play() -> tuple[int, bool]:
-        recorder = Recorder(notes=notes(), ns="n", boot="b")
+        recorder = Recorder(event_log=event_log(), ns="n", boot="b")
         seq = recorder.record([UP, DOWN], at_ms=1)
         return seq, await recorder.durable(seq)
 
@@ -93,7 +93,7 @@ def test_durable_is_on_disk(tmp_path: Path) -> None:
     async def play() -> bool:
         journal = journal_in(tmp_path)
         journal.start()
-        recorder = Recorder(notes=notes(), ns="n", boot="b", journal=journal)
+        recorder = Recorder(event_log=event_log(), ns="n", boot="b", journal=journal)
         kept = await recorder.durable(recorder.record([KV], at_ms=1))
         found = [record.event for record in records(tmp_path)]
         await asyncio.to_thread(journal.stop)
@@ -109,7 +109,7 @@ def test_a_disk_that_fails_is_counted_and_holds_nobody_back() -> None:
         opened = open_journal(files, ns="n", boot="b", options=JournalOptions(), now_ms=lambda: 5)
         opened.writer.start()
         files.error = 28
-        recorder = Recorder(notes=notes(), ns="n", boot="b", journal=opened.writer)
+        recorder = Recorder(event_log=event_log(), ns="n", boot="b", journal=opened.writer)
         kept = await recorder.durable(recorder.record([KV], at_ms=1))
         files.error = None
         await asyncio.to_thread(opened.writer.stop)
@@ -123,7 +123,7 @@ def test_a_disk_that_hangs_does_not_hold_an_answer_back_for_ever(monkeypatch: py
 
     async def play() -> tuple[bool, int]:
         opened = open_journal(FaultyFiles(), ns="n", boot="b", options=JournalOptions(), now_ms=lambda: 5)
-        recorder = Recorder(notes=notes(), ns="n", boot="b", journal=opened.writer)  # nobody writes
+        recorder = Recorder(event_log=event_log(), ns="n", boot="b", journal=opened.writer)  # nobody writes
         kept = await recorder.durable(recorder.record([ServerStopped(reason="x")], at_ms=1))
         opened.writer.stop()  # now it comes, too late
         await asyncio.sleep(0)

@@ -6,9 +6,9 @@ from routebook.events import HeartbeatMinute
 from routebook.handlers.meter import Meter
 from routebook.journal.record import Record
 from routebook.model import BrokerKey
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 from routebook.server.state.recorder import Recorder
-from routebook.server.state.rollups import Minutes
+from routebook.server.state.rollups import Rollups
 from tests.support.inside import until
 
 
@@ -25,9 +25,9 @@ class Bench:
         self.wall_ms = 119_990
         self.meter = Meter(max_keys=10)
         self.feed = Listener()
-        notes = Notes(lambda: 0.0)
-        recorder = Recorder(notes=notes, ns="n", boot="b", feed=self.feed)
-        self.minutes = Minutes(self.meter, recorder, notes=notes, wall_ms=lambda: self.wall_ms)
+        event_log = EventLog(lambda: 0.0)
+        recorder = Recorder(event_log=event_log, ns="n", boot="b", feed=self.feed)
+        self.minutes = Rollups(self.meter, recorder, event_log=event_log, wall_ms=lambda: self.wall_ms)
 
     def beat(self, brokers: int) -> None:
         for n in range(brokers):

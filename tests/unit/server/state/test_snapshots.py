@@ -11,11 +11,11 @@ from routebook.journal.write.open import open_journal
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.writer import Writer
 from routebook.routes import RouteTable
-from routebook.server.observe.event_log import Notes
+from routebook.server.observe.event_log import EventLog
 from routebook.server.state import snapshots as keeping
 from routebook.server.state.recorder import Recorder
 from routebook.server.state.snapshot_file import find_newest
-from routebook.server.state.snapshots import SnapshotKeeper
+from routebook.server.state.snapshots import Snapshots
 from tests.support.inside import until
 from tests.support.route_tables import dump, register, registration, version
 
@@ -33,10 +33,15 @@ class Bench:
             files, ns="n", boot="b", options=JournalOptions(commit_ms=0), now_ms=lambda: 5
         ).writer
         self.journal.start()
-        notes = Notes(lambda: 0.0)
-        self.recorder = Recorder(notes=notes, ns="n", boot="b", journal=self.journal)
-        self.keeper = SnapshotKeeper(
-            self.folder, routes=self.routes, recorder=self.recorder, notes=notes, wall_ms=lambda: 7, every_s=every_s
+        event_log = EventLog(lambda: 0.0)
+        self.recorder = Recorder(event_log=event_log, ns="n", boot="b", journal=self.journal)
+        self.keeper = Snapshots(
+            self.folder,
+            routes=self.routes,
+            recorder=self.recorder,
+            event_log=event_log,
+            wall_ms=lambda: 7,
+            every_s=every_s,
         )
 
     def change(self, counter: int, topics: int = 2) -> None:

@@ -12,7 +12,7 @@ from routebook.journal.write.options import JournalOptions
 from routebook.routes import RouteTable
 from routebook.routes.image import capture
 from routebook.server.state.snapshot_file import Snapshot, write
-from routebook.server.state.warm_start import Memory, remember
+from routebook.server.state.warm_start import RecoveredState, warm_start
 from routebook.settings import Settings, from_values
 from tests.support.route_tables import OTHER, PLAIN, SLAVE, dump, key, register, registration, version
 
@@ -29,13 +29,13 @@ class Past:
         )
         self.writer = opened.writer
 
-    def happened(self, *events: Event) -> None:
+    def record(self, *events: Event) -> None:
         for event in events:
             self.seq = self.writer.append(event, 5)
 
     def register(self, broker: str, addr: str, *topics: str, counter: int = 1) -> None:
         what = registration(broker, addr=addr, topics=(broker, *topics), data_version=version(counter))
-        self.happened(*register(self.table, what).events)
+        self.record(*register(self.table, what).events)
 
     def snapshot(self) -> None:
         write(self.home / "snapshot", Snapshot(ns="n", boot="b", seq=self.seq, at=5, tables=capture(self.table)))
@@ -49,10 +49,10 @@ class Past:
         else:
             self.writer.commit()
 
-    def recalled(self, *, cold: bool = False, **settings: str) -> Memory:
+    def recalled(self, *, cold: bool = False, **settings: str) -> RecoveredState:
         values = {key.replace("_", "."): value for key, value in settings.items()}
         built = Settings.build([from_values(values)], home=str(self.home))
-        return remember(self.home, ns="n", settings=built, now_ms=1_000, wall_ms=lambda: 5, cold=cold)
+        return warm_start(self.home, ns="n", settings=built, now_ms=1_000, wall_ms=lambda: 5, cold=cold)
 
 
 @pytest.fixture
@@ -63,12 +63,12 @@ def past(tmp_path: Path) -> Past:
     return made
 
 
-def doubtful(memory: Memory) -> set[str]:
+def doubtful(memory: RecoveredState) -> set[str]:
     return {key.addr for key, lease in memory.routes.lease_table.items() if lease.doubtful}
 
 
 def test_nothing_at_all_is_fine(tmp_path: Path) -> None:
-    memory = remember(tmp_path, ns="n", settings=Settings.build(), now_ms=0, wall_ms=lambda: 5)
+    memory = warm_start(tmp_path, ns="n", settings=Settings.build(), now_ms=0, wall_ms=lambda: 5)
     assert (memory.recovered, memory.replayed, memory.wrong, memory.mended) == (0, 0, (), ())
     assert memory.journal.status().last_seq == 0
 
@@ -114,7 +114,7 @@ def test_cold_is_empty_and_numbers_go_on(past: Past) -> None:
 
 
 def test_a_cold_start_in_the_journal_forgets_what_was_before(past: Past) -> None:
-    past.happened(ServerStarted(version="v", listen="l", cold=True))
+    past.record(ServerStarted(version="v", listen="l", cold=True))
     past.table = RouteTable()
     past.register("c", SLAVE, "V")
     past.end()
@@ -129,7 +129,7 @@ def test_after_a_crash_the_last_change_is_doubted(past: Past) -> None:
 
 
 def test_after_a_crash_a_whole_change_is_not(past: Past) -> None:
-    past.happened(*past.table.wipe_write("b")[1].events)
+    past.record(*past.table.wipe_write("b")[1].events)
     past.end(orderly=False)
     assert doubtful(past.recalled()) == set()
 
@@ -169,7 +169,7 @@ def test_a_hole_before_the_snapshot_does_not_matter(past: Past) -> None:
 
 def test_a_told_hole_after_the_snapshot_is_doubted(past: Past) -> None:
     past.snapshot()
-    past.happened(JournalHole(first_missing=4, last_missing=4, count=1, why="test"))
+    past.record(JournalHole(first_missing=4, last_missing=4, count=1, why="test"))
     past.writer._backlog.next_seq += 1
     past.register("c", SLAVE, "V")
     past.end()
@@ -178,7 +178,7 @@ def test_a_told_hole_after_the_snapshot_is_doubted(past: Past) -> None:
 
 def test_topics_whose_broker_left_in_the_crash_go_and_that_is_recorded(past: Past) -> None:
     down, *_ = past.table.unregister(key(OTHER), broker="b", broker_id=0, connection=1, policy=PLAIN).events
-    past.happened(down)  # and not the event that its topics are gone
+    past.record(down)  # and not the event that its topics are gone
     past.end(orderly=False)
     memory = past.recalled()
     assert dump(memory.routes) == dump(past.table)
@@ -188,4 +188,4 @@ def test_topics_whose_broker_left_in_the_crash_go_and_that_is_recorded(past: Pas
 def test_a_journal_of_somebody_else_stops_the_start(past: Past) -> None:
     past.end()
     with pytest.raises(HomeError, match=r"belongs to NameServer n.*routebook\.journal\.enabled=false"):
-        remember(past.home, ns="other", settings=Settings.build(), now_ms=0, wall_ms=lambda: 5)
+        warm_start(past.home, ns="other", settings=Settings.build(), now_ms=0, wall_ms=lambda: 5)
