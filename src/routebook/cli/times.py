@@ -1,26 +1,27 @@
-"""Times as people write and read them on the command line."""
+"""Options that take a time or a day: parse errors become usage errors that name the option."""
 
-from datetime import UTC, datetime
+from datetime import date
 
+from routebook import times
 from routebook.errors import UsageError
-from routebook.journal.read.describe import describe_time
 
 
 def parse_time(text: str, option: str) -> int:
-    """ISO 8601, in UTC unless it says otherwise, or milliseconds since the epoch. Raises UsageError."""
-    if text.isascii() and text.isdigit():
-        return int(text)
+    """Return milliseconds since the epoch. Raises UsageError."""
     try:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return int(moment.timestamp() * 1000)
-    except (ValueError, OverflowError):
-        raise UsageError(
-            f"{option} {text}: not a time; write 2024-11-16T03:12:00Z, or milliseconds since the epoch"
-        ) from None
+        return times.parse_time(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: {error}; {times.TIME_HINT}") from None
 
 
-def show_time(at_ms: int | None, *, none: str) -> str:
-    """For people; `none` where there is no time."""
-    return none if at_ms is None else describe_time(at_ms)
+def parse_day(text: str, option: str) -> date:
+    """Return the day. Raises UsageError."""
+    try:
+        return times.parse_day(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: {error}") from None
+
+
+def format_time_or(at_ms: int | None, absent: str) -> str:
+    """Format a time, or return `absent` for None."""
+    return absent if at_ms is None else times.format_time(at_ms)

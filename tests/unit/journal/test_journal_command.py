@@ -9,13 +9,13 @@ from typer.testing import CliRunner, Result
 import routebook.cli.commands.journal as command
 from routebook.events import Event, ServerStopped
 from routebook.journal.files import FolderFiles
-from routebook.journal.read.describe import describe_time
 from routebook.journal.record import RecordEncoder
 from routebook.journal.segments import open_name
 from routebook.journal.write.backlog import Pending
 from routebook.journal.write.open_segment import SegmentLog
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.rolling import roll_segment
+from routebook.times import format_time
 from tests.support.journal_events import EVERY_KIND
 
 START_MS = 1_731_700_000_000  # 2024-11-15T19:46:40Z
@@ -56,7 +56,7 @@ def test_tail_shows_the_newest(home: Path) -> None:
     ran = run("tail", "--home", home, "-n", 2)
     assert ran.exit_code == 0
     first, second = ran.stdout.splitlines()
-    assert first.split()[:4] == [*describe_time(START_MS + (LAST - 1) * 1000).split(), str(LAST - 1), "journal_hole"]
+    assert first.split()[:4] == [*format_time(START_MS + (LAST - 1) * 1000).split(), str(LAST - 1), "journal_hole"]
     assert second.endswith("reason=SIGTERM")
 
 

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -11,6 +10,7 @@ import typer
 from routebook.cli.environment import ACCESS_KEY, SECRET_KEY
 from routebook.cli.nameservers import Connecting
 from routebook.cli.output import print_json, print_table, say
+from routebook.cli.times import parse_time
 from routebook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -106,7 +106,12 @@ def simulate_command(
 
     played = _load(scenario, brokers, topics, clients)
     simulation = Simulation(
-        played, days=days, seed=seed, nameservers=nameservers, start_ms=_moment(start), out=out.expanduser()
+        played,
+        days=days,
+        seed=seed,
+        nameservers=nameservers,
+        start_ms=parse_time(start, "--from"),
+        out=out.expanduser(),
     )
     if sys.stderr.isatty() and not as_json:
         from rich.console import Console
@@ -220,16 +225,6 @@ def _duration(text: str) -> int:
         return int(parse_duration(text))
     except ValueError as error:
         _refuse(f"--duration: {error}")
-
-
-def _moment(text: str) -> int:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        _refuse(f"--from {text}: not a time; write 2026-01-31 or 2026-01-31T06:00")
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
 
 
 def _refuse(why: str) -> NoReturn:

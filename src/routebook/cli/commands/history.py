@@ -8,12 +8,12 @@ from routebook.cli.http_client import Http, Web, in_path
 from routebook.cli.output import EXIT_FINE, EXIT_NO, Json, complain, print_json, print_table, say
 from routebook.cli.parameters import Argument, Option
 from routebook.cli.permissions import permission_text
-from routebook.cli.times import parse_time, show_time
+from routebook.cli.times import format_time_or, parse_time
 from routebook.errors import UsageError
 from routebook.history.query.answers import Cause, Certainty, RouteTimeline, RouteVersion
 from routebook.history.query.history import History
-from routebook.journal.read.describe import describe_time
 from routebook.server.http.views.answers import PastOfRoute, Route, RouteAnswer
+from routebook.times import format_time
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ def _show_route(answer: RouteAnswer, *, as_json: bool) -> int:
     elif not known:
         complain(_unknown(answer.at_ms, past))
     elif answer.route is None:
-        say(f"{answer.topic} had no route at {describe_time(answer.at_ms)}")
+        say(f"{answer.topic} had no route at {format_time(answer.at_ms)}")
     else:
         _print_route(answer.route)
     if past is not None and known and not as_json:
@@ -114,8 +114,8 @@ def _print_route(route: Route) -> None:
 
 
 def _print_past(answer: RouteAnswer, past: PastOfRoute) -> None:
-    began = show_time(past.valid_from_ms, none=_LONG_AGO)
-    say(f"so from {began} to {show_time(past.valid_to_ms, none=_STILL)}")
+    began = format_time_or(past.valid_from_ms, _LONG_AGO)
+    say(f"so from {began} to {format_time_or(past.valid_to_ms, _STILL)}")
     if past.cause is not None:
         say(f"because of {_cause(past.cause)}, record {past.cause.seq}")
     _print_doubts(past.certainty, answer.at_ms)
@@ -143,8 +143,8 @@ def _show_timeline(timeline: RouteTimeline, since_ms: int | None, *, as_json: bo
 
 def _row(version: RouteVersion) -> list[object]:
     return [
-        describe_time(version.valid_from_ms),
-        show_time(version.valid_to_ms, none=_STILL),
+        format_time(version.valid_from_ms),
+        format_time_or(version.valid_to_ms, _STILL),
         len(version.brokers),
         version.read_queues,
         version.write_queues,
@@ -169,7 +169,7 @@ def _print_doubts(certainty: Certainty, at_ms: int | None) -> None:
     extent = certainty.extent
     if at_ms is not None and not certainty.observed:
         if extent is not None and at_ms > extent.to_ms:
-            complain(f"nothing is recorded after {describe_time(extent.to_ms)}: this is what was known last")
+            complain(f"nothing is recorded after {format_time(extent.to_ms)}: this is what was known last")
         else:
             complain("the NameServer was down at that time: this is what it knew last")
     for lost in certainty.missing[:3]:
@@ -180,5 +180,5 @@ def _print_doubts(certainty: Certainty, at_ms: int | None) -> None:
 
 def _unknown(at_ms: int, past: PastOfRoute | None) -> str:
     extent = None if past is None else past.certainty.extent
-    kept = "nothing is recorded" if extent is None else f"the first record is of {describe_time(extent.from_ms)}"
-    return f"nothing is known of {describe_time(at_ms)}: {kept}"
+    kept = "nothing is recorded" if extent is None else f"the first record is of {format_time(extent.from_ms)}"
+    return f"nothing is known of {format_time(at_ms)}: {kept}"

@@ -4,15 +4,16 @@ import os
 import sys
 import time
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, BinaryIO, NoReturn
 
 import msgspec
 import typer
 
+from routebook.cli.times import parse_time
+from routebook.errors import UsageError
 from routebook.journal.files import FolderFiles
-from routebook.journal.read.describe import describe_damage, describe_event, describe_hole, describe_time
+from routebook.journal.read.describe import describe_damage, describe_event, describe_hole
 from routebook.journal.read.lines import Damage
 from routebook.journal.read.reader import Between, Hole, Item, Line, follow, newest, read
 from routebook.journal.read.select import Selection
@@ -20,6 +21,7 @@ from routebook.journal.read.verify import Report, verify
 from routebook.journal.record import KINDS
 from routebook.server.observe.log import escape
 from routebook.server.state.home import default_home
+from routebook.times import format_time
 
 _POLL_S = 0.2
 _EXIT_NO = 1
@@ -154,17 +156,10 @@ def _selection(kinds: list[str] | None, brokers: list[str] | None, topics: list[
 
 
 def _time(text: str | None, option: str) -> int | None:
-    if text is None:
-        return None
-    if text.isdecimal():
-        return int(text)
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        _fail(f"{option} {text}: not a time; write 2024-11-16T03:12:00Z, or milliseconds since the epoch")
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
+        return None if text is None else parse_time(text, option)
+    except UsageError as error:
+        _fail(str(error))
 
 
 def _wait() -> bool:
@@ -206,7 +201,7 @@ def _show(line: Line, *, as_json: bool) -> None:
     record = line.record
     text = escape(describe_event(record), max_chars=2000)
     colour, plain = ("\x1b[36m", "\x1b[0m") if _in_colour() else ("", "")
-    print(f"{describe_time(record.at)} {record.seq:>8} {colour}{escape(record.kind):<20}{plain} {text}")
+    print(f"{format_time(record.at)} {record.seq:>8} {colour}{escape(record.kind):<20}{plain} {text}")
 
 
 def _in_colour() -> bool:
@@ -236,8 +231,8 @@ def _extent(report: Report) -> str:
     if report.first_seq is None or report.earliest_ms is None or report.latest_ms is None:
         return "no records"
     return (
-        f"{report.records} records, {report.first_seq} to {report.last_seq}, {describe_time(report.earliest_ms)} to "
-        f"{describe_time(report.latest_ms)}, in {report.segments} segments of {report.disk_bytes} bytes"
+        f"{report.records} records, {report.first_seq} to {report.last_seq}, {format_time(report.earliest_ms)} to "
+        f"{format_time(report.latest_ms)}, in {report.segments} segments of {report.disk_bytes} bytes"
     )
 
 

@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +14,7 @@ import msgspec
 import typer
 
 from routebook.cli.output import EXIT_FINE, EXIT_NO, complain, print_json, say
+from routebook.cli.times import parse_day
 from routebook.errors import UsageError
 from routebook.lake.errors import LakeExtraMissing, SparkFailed
 from routebook.lake.paths import Place, check_journal
@@ -126,8 +126,8 @@ def backfill_command(
     as_json: Json = False,
 ) -> int:
     """Make the tables again from a day on, out of the events that the lake has."""
-    first = _day(from_day, "--from")
-    if to_day is not None and _day(to_day, "--to") < first:
+    first = parse_day(from_day, "--from")
+    if to_day is not None and parse_day(to_day, "--to") < first:
         raise UsageError(f"--to {to_day}: is before --from {from_day}")
     chosen = _chosen(lake=lake, home=home, journal=[], master=master, conf=conf, jars=jars)
     with _working(chosen, "backfill", quiet=as_json) as pipeline:
@@ -189,13 +189,6 @@ def _chosen(
     for one in journal:
         check_journal(Place(one))
     return _Chosen(lake=lake, journals=list(journal), master=master, conf=settings, jars=list(jars or ()))
-
-
-def _day(text: str, option: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"{option} {text}: not a day; write 2026-01-31") from None
 
 
 # -- doing it ----------------------------------------------------------------------------------------------------

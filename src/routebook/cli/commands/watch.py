@@ -13,8 +13,9 @@ from routebook.cli.output import EXIT_FINE, complain, printable
 from routebook.cli.parameters import Option
 from routebook.client.server_sent import EventLines, ServerSent
 from routebook.errors import ConnectionFailed, JournalError, UsageError
-from routebook.journal.read.describe import describe_event, describe_time
+from routebook.journal.read.describe import describe_event
 from routebook.journal.record import KINDS, Record, decode_record
+from routebook.times import format_time
 
 _SILENT_S: Final = 45.0  # a living server says so every 15
 _FIRST_WAIT_S: Final = 0.5
@@ -150,5 +151,5 @@ def _show(watcher: Watcher, sent: ServerSent, *, as_json: bool) -> None:
     if as_json:
         print(sent.data)
     else:
-        print(f"{describe_time(record.at)} {record.seq:>8} {record.kind:<20} {printable(describe_event(record))}")
+        print(f"{format_time(record.at)} {record.seq:>8} {record.kind:<20} {printable(describe_event(record))}")
     sys.stdout.flush()

@@ -1,7 +1,6 @@
 """A record in a line for people. Pure."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,15 +10,6 @@ from routebook.journal.read.reader import Hole
 from routebook.journal.record import Record, UnknownEvent
 
 _SHOWN = 3  # of a list
-
-
-def describe_time(at_ms: int) -> str:
-    """In UTC, to the millisecond; the plain number if no calendar has it."""
-    try:
-        moment = datetime.fromtimestamp(at_ms / 1000, UTC)
-    except (OverflowError, ValueError, OSError):
-        return f"{at_ms} ms"
-    return moment.isoformat(sep=" ", timespec="milliseconds").replace("+00:00", "Z")
 
 
 def describe_event(record: Record) -> str:

@@ -17,6 +17,7 @@ from routebook.lake.read.catalog import BUILDS, Catalog, Plan
 from routebook.lake.read.duckdb_files import connect, mentioned
 from routebook.lake.read.query import Asked, Column
 from routebook.lake.tables.registry import doc_of
+from routebook.times import parse_datetime
 
 T = TypeVar("T")
 
@@ -215,10 +216,8 @@ def _columns(plan: Plan) -> list[Column]:
 
 def _moment(text: str, builds: list[Build]) -> datetime:
     try:
-        if text.isascii() and text.isdigit():
-            return datetime.fromtimestamp(int(text) / 1000, UTC)
-        return datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
+        return parse_datetime(text)
+    except ValueError:
         raise QueryError(
             f"as of {text}: neither a time (2026-01-01T03:12:00Z, or milliseconds) nor a build; the newest is "
             f"{builds[-1].id}",

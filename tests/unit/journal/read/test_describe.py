@@ -3,7 +3,7 @@
 import pytest
 
 from routebook.events import Event
-from routebook.journal.read.describe import describe_damage, describe_event, describe_hole, describe_time
+from routebook.journal.read.describe import describe_damage, describe_event, describe_hole
 from routebook.journal.read.lines import Damage
 from routebook.journal.read.reader import Hole
 from routebook.journal.record import Record, UnknownEvent, kind_of
@@ -31,11 +31,6 @@ def test_an_event(kind: str, text: str) -> None:
 
 def test_long_lists_are_cut() -> None:
     assert described(UnknownEvent("new", {"names": ["a", "b", "c", "d", "e"]})) == "names=[a b c …+2]"
-
-
-def test_a_time() -> None:
-    assert describe_time(1_731_700_000_123) == "2024-11-15 19:46:40.123Z"
-    assert describe_time(2**62) == f"{2**62} ms"
 
 
 def test_a_hole() -> None:
