@@ -13,6 +13,7 @@ import msgspec
 
 from routebook.errors import JournalError, JournalVersion
 from routebook.events import Event, JournalHole
+from routebook.lenient_json import encode_json
 
 FORMAT_VERSION: Final = 1
 ENVELOPE_FIELDS: Final = ("v", "ns", "boot", "seq", "at", "kind")
@@ -70,7 +71,6 @@ _events: Final = {kind: msgspec.json.Decoder(struct) for kind, struct in KINDS.i
 _anything: Final = msgspec.json.Decoder(dict[str, Any])
 # All that a decoder raises: a damaged byte may be no UTF-8, and damaged brackets may nest without end.
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_encode: Final = msgspec.json.Encoder().encode
 
 
 def kind_of(event: Event) -> str:
@@ -89,7 +89,8 @@ class RecordEncoder:
 
     def line(self, event: Event | UnknownEvent, *, seq: int, at_ms: int) -> bytes:
         """The line, with its line feed."""
-        return b'%b%d,"at":%d,%b\n' % (self._prefix, seq, at_ms, _event_json(event)[1:])
+        body = encode_json({"kind": event.kind, **event.fields} if isinstance(event, UnknownEvent) else event)
+        return b'%b%d,"at":%d,%b\n' % (self._prefix, seq, at_ms, body[1:])
 
 
 def encode_record(record: Record) -> bytes:
@@ -131,17 +132,6 @@ def decode_event(line: bytes, envelope: Envelope) -> Record:
 
 # Names and values come from peers, and Java lets half a surrogate pair into a string. It has no UTF-8, so msgspec
 # neither writes nor reads it; the standard library's JSON does, as an escape. Such lines are rare: they may be slow.
-
-
-def _event_json(event: Event | UnknownEvent) -> bytes:
-    if isinstance(event, UnknownEvent):
-        plain = {"kind": event.kind, **event.fields}
-    else:
-        try:
-            return _encode(event)
-        except UnicodeEncodeError:
-            plain = msgspec.to_builtins(event, str_keys=True)
-    return json.dumps(plain, separators=(",", ":")).encode()
 
 
 def _lenient_envelope(line: bytes, problem: Exception) -> Envelope:

@@ -20,13 +20,13 @@ from routebook.events import (
 )
 from routebook.history.index.buckets import Cell, by_bucket, fingerprint, pack
 from routebook.history.index.groups import Groups, GroupState
-from routebook.history.index.loose_json import dump, from_blob, load
 from routebook.history.index.names import Names
 from routebook.history.index.pruning import prune
 from routebook.history.index.state import Op, read_progress, write_progress
 from routebook.journal.read.lines import Damage
 from routebook.journal.read.reader import Hole, Item
 from routebook.journal.record import Record
+from routebook.lenient_json import decode_json, encode_json, from_blob
 
 Row: TypeAlias = tuple[object, ...]
 
@@ -167,7 +167,7 @@ class Indexer:
 
     def _group_rows(self, news: Mapping[str, GroupState | None], seq: int) -> bool:
         for name, state in news.items():
-            blob = None if state is None else dump(state)
+            blob = None if state is None else encode_json(state)
             self._rows["groups"].append((self._brokers.id(name), seq, blob))
         return bool(news)
 
@@ -230,7 +230,7 @@ class Indexer:
     def _mappings_changed(self, event: MappingsChanged, seq: int) -> None:
         broker, number = self._brokers.id(event.broker), self._topics.id
         rows = self._rows["mappings"]
-        rows += [(number(topic), broker, seq, dump(info)) for topic, info in event.mappings.items()]
+        rows += [(number(topic), broker, seq, encode_json(info)) for topic, info in event.mappings.items()]
         rows += [(number(topic), broker, seq, None) for topic in event.removed]
 
     # -- where it was ----------------------------------------------------------------------------------------------
@@ -258,4 +258,4 @@ def _current_groups(db: sqlite3.Connection) -> dict[str, GroupState]:
     rows = db.execute(
         "SELECT b.name, g.state, max(g.seq) FROM groups g JOIN brokers b ON b.id = g.broker GROUP BY g.broker"
     )
-    return {from_blob(name): load(state, GroupState) for name, state, _ in rows if state is not None}
+    return {from_blob(name): decode_json(state, GroupState) for name, state, _ in rows if state is not None}

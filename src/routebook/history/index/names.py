@@ -3,7 +3,7 @@
 import sqlite3
 from typing import Final, Literal
 
-from routebook.history.index.loose_json import to_blob
+from routebook.lenient_json import to_blob
 
 _MAX_CACHED: Final = 100_000  # beyond it the cache starts anew; SQLite knows them all
 

@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 
 from routebook.history.index.groups import GroupState
-from routebook.history.index.loose_json import from_blob, load
 from routebook.history.query.moments import Moments
 from routebook.history.query.sessions import PLANNED, Run
+from routebook.lenient_json import decode_json, from_blob
 
 _STATES_AT: Final = """
 SELECT broker, state FROM groups g
@@ -47,10 +47,10 @@ def strip(
     """The steps from `from_ms` on, oldest first."""
     begin = moments.number_at(from_ms - 1)
     counted = [_Step() for _ in range(steps)]
-    groups = {broker: load(state, GroupState).addrs for broker, state in db.execute(_STATES_AT, (begin,))}
+    groups = {broker: decode_json(state, GroupState).addrs for broker, state in db.execute(_STATES_AT, (begin,))}
     members = first = sum(map(len, groups.values()))
     for broker, state, at_ms, why in db.execute(_CHANGES, (begin,)):
-        before, after = groups.get(broker, {}), {} if state is None else load(state, GroupState).addrs
+        before, after = groups.get(broker, {}), {} if state is None else decode_json(state, GroupState).addrs
         groups[broker] = after
         members += len(after) - len(before)
         number = (at_ms - from_ms) // step_ms

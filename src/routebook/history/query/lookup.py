@@ -9,8 +9,8 @@ import msgspec
 from routebook.codes import PERM_READ, PERM_WRITE
 from routebook.history.index.buckets import Cell, bucket_of, find, unpack
 from routebook.history.index.groups import GroupState, ShownGroup
-from routebook.history.index.loose_json import from_blob, load, to_blob
 from routebook.history.index.state import Op
+from routebook.lenient_json import decode_json, from_blob, to_blob
 from routebook.model import TopicQueueMappingInfo
 
 _FIRST_FETCH: Final = 4  # rows of each table on the way to the next change; then ever more
@@ -46,7 +46,7 @@ class Brokers:
         """The group as of a number; None if there was none."""
         sql = "SELECT state FROM groups WHERE broker = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
         row = self._db.execute(sql, (broker, seq)).fetchone()
-        return None if row is None or row[0] is None else load(row[0], GroupState)
+        return None if row is None or row[0] is None else decode_json(row[0], GroupState)
 
     def since(self, broker: int, seq: int) -> int:
         """The number of the event that made the group what it was at `seq`."""
@@ -84,7 +84,7 @@ class TopicLookup:
             "SELECT broker, info, max(seq) FROM mappings WHERE topic = ? AND seq <= ? GROUP BY broker",
             (self._topic, seq),
         )
-        return {broker: load(info, TopicQueueMappingInfo) for broker, info, _ in rows if info is not None}
+        return {broker: decode_json(info, TopicQueueMappingInfo) for broker, info, _ in rows if info is not None}
 
     def earlier(self, seq: int) -> Iterator[tuple[int, int | None]]:
         """Events not after `seq` that may have changed the route: number, and broker or None for mappings.

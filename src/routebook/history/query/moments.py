@@ -7,9 +7,9 @@ to the last before which nothing later than that time was ever seen (its running
 import sqlite3
 from typing import Final, NamedTuple
 
-from routebook.history.index.loose_json import from_blob
 from routebook.history.index.state import Progress, read_progress
 from routebook.history.query.answers import Cause, Certainty, Extent, Missing
+from routebook.lenient_json import from_blob
 
 _MAX_MISSING: Final = 20  # named in an answer; the newest
 

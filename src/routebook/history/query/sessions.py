@@ -8,8 +8,8 @@ import msgspec
 
 from routebook.events import DownReason
 from routebook.history.index.groups import GroupState
-from routebook.history.index.loose_json import from_blob, load
 from routebook.history.index.state import Progress
+from routebook.lenient_json import decode_json, from_blob
 
 PLANNED: Final = frozenset({DownReason.UNREGISTERED, DownReason.DEREGISTERED, DownReason.REPLACED})
 ROLE_SWITCH: Final = "role_switch"
@@ -94,7 +94,7 @@ def runs(db: sqlite3.Connection, progress: Progress, *, since_ms: int, now_ms: i
 def _rows(db: sqlite3.Connection, broker: int) -> Iterator[_Row]:
     for _, state, at_ms, *words in db.execute(_ROWS, (broker,)):
         kind, why, peer, who = (None if word is None else from_blob(word) for word in words)
-        yield _Row(None if state is None else load(state, GroupState), at_ms, kind or "", why, peer, who)
+        yield _Row(None if state is None else decode_json(state, GroupState), at_ms, kind or "", why, peer, who)
 
 
 def _ended(session: Session, row: _Row, at_ms: int, *, moved: bool) -> Session:

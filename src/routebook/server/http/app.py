@@ -1,6 +1,5 @@
 """The application: all paths, what their handlers are given, and what they answer when something is wrong."""
 
-import json
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +12,7 @@ from litestar.plugins import PluginProtocol
 from litestar.plugins.core import MsgspecDIPlugin
 
 from routebook import __version__
+from routebook.lenient_json import encode_json
 from routebook.peers.digests import Digests
 from routebook.server.http.api import (
     admin,
@@ -109,10 +109,7 @@ class JsonResponse(Response[Any]):
     def render(self, content: Any, media_type: str, enc_hook: Any = None) -> bytes:
         if not isinstance(content, msgspec.Struct):
             return super().render(content, media_type, enc_hook)
-        try:
-            return msgspec.json.encode(content)
-        except UnicodeEncodeError:
-            return json.dumps(msgspec.to_builtins(content, str_keys=True), separators=(",", ":")).encode()
+        return encode_json(content)
 
 
 class Parts:

@@ -18,6 +18,7 @@ import zstandard
 
 from routebook.errors import SnapshotError
 from routebook.journal.record import UNREADABLE
+from routebook.lenient_json import encode_json
 from routebook.routes import RouteTable
 from routebook.routes.image import Image
 from routebook.server.state.atomic_file import write_atomically
@@ -61,10 +62,7 @@ class _NotOurs(SnapshotError):
 
 def encode(snapshot: Snapshot) -> bytes:
     """As it stands in the file."""
-    try:
-        text = msgspec.json.encode(snapshot)
-    except UnicodeEncodeError:  # half a surrogate pair, which a static mapping may hold; see journal/record.py
-        text = json.dumps(msgspec.to_builtins(snapshot, str_keys=True), separators=(",", ":")).encode()
+    text = encode_json(snapshot)
     return zstandard.ZstdCompressor(level=3, write_checksum=True, write_content_size=True).compress(text)
 
 

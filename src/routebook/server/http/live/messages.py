@@ -4,7 +4,7 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
-from routebook.history.index.loose_json import dump
+from routebook.lenient_json import encode_json
 from routebook.server.http.live.overview import Overview
 from routebook.server.http.live.rows import BrokerRow
 from routebook.server.http.live.shortened import LiveEvent
@@ -98,4 +98,4 @@ decode_watch: Final = msgspec.json.Decoder(Watch).decode
 
 def text_of(message: Message) -> str:
     """As it is sent; half a surrogate pair as an escape."""
-    return dump(message).decode()
+    return encode_json(message).decode()
