@@ -17,7 +17,7 @@ from routebook.lake.errors import LakeBusy, NewerLake
 from routebook.lake.lock import LakeLock
 from routebook.lake.spark.session import CATALOG
 from routebook.lake.tables.meta import BUILDS
-from routebook.lake.tables.table import Grows, Layer, Table
+from routebook.lake.tables.table import Layer, RefreshMode, Table
 from tests.support.lake import FEW, SmallLake, line, numbered, write_rolled
 
 DAILY = Table(
@@ -25,7 +25,7 @@ DAILY = Table(
     layer=Layer.GOLD,
     doc="How many settings changed each day",
     key=("ns", "day"),
-    grows=Grows.BY_DAY,
+    refresh=RefreshMode.BY_DAY,
     partition="day",
     columns="ns string, day date, changes bigint",
 )

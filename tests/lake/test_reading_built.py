@@ -13,7 +13,7 @@ from routebook.lake.read.reader import Lake
 from routebook.lake.reports import REPORTS, make_report
 from routebook.lake.reports.availability import daily, from_spans
 from routebook.lake.reports.scope import Scope
-from routebook.lake.tables.registry import declared
+from routebook.lake.tables.registry import TABLES
 from tests.support.process import Process
 
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
 
 def test_every_declared_table_is_there_with_its_columns(lake: Lake) -> None:
     found = {table.path: [column.name for column in table.columns] for table in lake.tables()}
-    for table in declared().values():
+    for table in TABLES.values():
         assert found[table.path] == re.findall(r"(?:^|,)\s*`?(\w+)`? (?=\w)", _flat(table.columns)), table.path
 
 

@@ -1,13 +1,13 @@
-"""docs/tables.md is what the tables declare."""
+"""docs/tables.md matches the table declarations."""
 
 from pathlib import Path
 
-from routebook.lake.tables.registry import declared
+from routebook.lake.tables.registry import TABLES
 from tools.tables_page import markdown
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "tables.md"
-# The tables and columns that users' scripts rely upon by name
-RELIED_UPON = {
+# The tables and columns that users' scripts use by name
+PUBLIC = {
     "broker_sessions": "ns cluster broker broker_id addr started_at ended_at end_reason planned duration_s",
     "broker_availability_daily": (
         "day ns cluster broker addr observed_s up_s availability outages planned_outages mtbf_s mttr_s"
@@ -25,17 +25,17 @@ RELIED_UPON = {
 }
 
 
-def test_the_document_is_what_is_declared() -> None:
-    # to make it again: python -m tools.tables_page > docs/tables.md
+def test_the_document_matches_the_declarations() -> None:
+    # regenerate: python -m tools.tables_page > docs/tables.md
     assert DOCUMENT.read_text(encoding="utf-8") == markdown()
 
 
-def test_every_column_that_is_relied_upon_is_there() -> None:
-    for name, columns in RELIED_UPON.items():
+def test_every_public_column_is_declared() -> None:
+    for name, columns in PUBLIC.items():
         section = markdown().partition(f"### gold.{name}\n")[2].partition("###")[0]
         assert [column for column in columns.split() if f"| {column} |" not in section] == []
 
 
 def test_every_gold_table_is_declared_once() -> None:
-    gold = [path for path in declared() if path.startswith("gold.")]
-    assert sorted(gold) == sorted(f"gold.{name}" for name in RELIED_UPON)
+    gold = [path for path in TABLES if path.startswith("gold.")]
+    assert sorted(gold) == sorted(f"gold.{name}" for name in PUBLIC)

@@ -10,7 +10,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 from pyiceberg.catalog.sql import SqlCatalog
 
 from routebook.lake.tables.meta import BUILDS
-from routebook.lake.tables.registry import declared
+from routebook.lake.tables.registry import TABLES
 from tests.support.ddl import arrow_schema
 
 Rows = Sequence[Mapping[str, Any]]
@@ -33,7 +33,7 @@ class SmallLake:
 
     def write(self, table: str, rows: Rows, *, columns: str | None = None) -> None:
         """Put these rows in the place of what the table has. Columns left out are null."""
-        ddl = declared()[table].columns if columns is None else columns
+        ddl = TABLES[table].columns if columns is None else columns
         schema = arrow_schema(ddl)
         if not self.catalog.table_exists(table):
             self.catalog.create_table(table, schema)

@@ -12,9 +12,9 @@ from routebook.lake.build.store import Store
 from routebook.lake.build.window import Window, any_of
 from routebook.lake.tables.bronze import EVENTS
 from routebook.lake.tables.kinds import KINDS
-from routebook.lake.tables.table import Grows
+from routebook.lake.tables.table import RefreshMode
 
-_SEEN_IN_PART = (Grows.BY_SEQ, Grows.BY_TIME, Grows.BY_DAY, Grows.ALL_BY_DAY)
+_SEEN_IN_PART = (RefreshMode.BY_SEQ, RefreshMode.BY_TIME, RefreshMode.BY_DAY, RefreshMode.ALL_BY_DAY)
 
 
 def refresh(
@@ -43,7 +43,7 @@ def refresh(
                 old = nothing(store.spark, table) if full else store.at(table, before)
                 inputs = FrameInputs(step, events=told, old=old, made=made, windows=windows)
                 rows = conform(step.build(inputs), table)
-                stale = None if full or table.grows is Grows.WHOLE else replaced(table, windows)
+                stale = None if full or table.refresh is RefreshMode.WHOLE else replaced(table, windows)
                 store.replace(table, rows, stale=stale, seen=before)
                 inputs.let_go()
                 snapshots[table.path] = store.current(table)

@@ -26,7 +26,7 @@ from pyspark.sql.types import StructType
 from routebook.lake.build.silver.timing import ROLLUPS, corrections, is_rollup, with_t
 from routebook.lake.build.step import Step
 from routebook.lake.build.window import Window, of_ns, where_ns
-from routebook.lake.tables.table import Grows, Table
+from routebook.lake.tables.table import RefreshMode, Table
 
 _WINDOWS = pa.schema(
     [("ns", pa.string()), ("from_seq", pa.int64()), ("from_us", pa.int64()), ("first_day", pa.date32())]
@@ -54,31 +54,31 @@ def conform(rows: DataFrame, table: Table) -> DataFrame:
 
 def replaced(table: Table, windows: Sequence[Window]) -> Column:
     """Of a table's old rows: those that the refresh replaces, edge and dropped. All others are kept."""
-    match table.grows:
-        case Grows.APPEND:
+    match table.refresh:
+        case RefreshMode.APPEND:
             return fn.lit(False)
-        case Grows.WHOLE:
+        case RefreshMode.WHOLE:
             return fn.lit(True)
-        case Grows.BY_SEQ:
+        case RefreshMode.BY_SEQ:
             return where_ns(_first_seqs(windows), lambda seq: _open_at(fn.col("to_seq"), seq))
-        case Grows.BY_TIME:
-            return _open_at(fn.col(table.span[1]), since(windows))
-        case Grows.BY_DAY:
+        case RefreshMode.BY_TIME:
+            return _open_at(fn.col(table.interval[1]), since(windows))
+        case RefreshMode.BY_DAY:
             return where_ns(_first_days(windows), lambda day: fn.col("day") >= day)
-        case Grows.ALL_BY_DAY:
+        case RefreshMode.ALL_BY_DAY:
             return fn.col("day") >= fn.lit(min(w.first_day for w in windows))
 
 
 def edge(rows: DataFrame, table: Table, windows: Sequence[Window]) -> DataFrame:
     """Of a table's old rows: those that were open where the window begins, their end taken away."""
-    match table.grows:
-        case Grows.BY_SEQ:
+    match table.refresh:
+        case RefreshMode.BY_SEQ:
             began = where_ns(_first_seqs(windows), lambda seq: fn.col("from_seq") < seq)
-        case Grows.BY_TIME:
-            began = fn.col(table.span[0]) < since(windows)
+        case RefreshMode.BY_TIME:
+            began = fn.col(table.interval[0]) < since(windows)
         case _:
             return nothing(rows.sparkSession, table)
-    ends = {"to_seq", table.span[1], *table.tells_end}
+    ends = {"to_seq", table.interval[1], *table.end_columns}
     return rows.where(replaced(table, windows) & began).select(
         *(
             fn.lit(None).cast(field.dataType).alias(field.name) if field.name in ends else fn.col(field.name)
@@ -87,31 +87,31 @@ def edge(rows: DataFrame, table: Table, windows: Sequence[Window]) -> DataFrame:
     )
 
 
-def events_seen(grows: Grows, windows: Sequence[Window]) -> Column:
+def events_seen(grows: RefreshMode, windows: Sequence[Window]) -> Column:
     """Of bronze events: those that a step sees whose table grows so."""
     in_windows = where_ns(_first_seqs(windows), lambda seq: fn.col("seq") >= seq)
     match grows:
-        case Grows.WHOLE | Grows.APPEND:
+        case RefreshMode.WHOLE | RefreshMode.APPEND:
             return fn.lit(True)
-        case Grows.BY_SEQ:
+        case RefreshMode.BY_SEQ:
             return in_windows
-        case Grows.BY_TIME:
+        case RefreshMode.BY_TIME:
             return in_windows | (fn.col("at") >= since(windows))
-        case Grows.BY_DAY:
+        case RefreshMode.BY_DAY:
             return where_ns(_first_days(windows), _from_day)
-        case Grows.ALL_BY_DAY:
+        case RefreshMode.ALL_BY_DAY:
             return _from_day(_first_day(windows))
 
 
-def rows_seen(table: Table, grows: Grows, windows: Sequence[Window]) -> Column:
+def rows_seen(table: Table, grows: RefreshMode, windows: Sequence[Window]) -> Column:
     """Of another table as it is after the refresh: the rows that a step sees whose own table grows so."""
-    if Grows.WHOLE in (grows, table.grows) or table.grows is Grows.APPEND:
+    if RefreshMode.WHOLE in (grows, table.refresh) or table.refresh is RefreshMode.APPEND:
         return fn.lit(True)
-    if grows in (Grows.BY_SEQ, table.grows):
+    if grows in (RefreshMode.BY_SEQ, table.refresh):
         return replaced(table, windows)
-    if grows is Grows.BY_TIME:
+    if grows is RefreshMode.BY_TIME:
         return _touches(table, since(windows))
-    if grows is Grows.ALL_BY_DAY:
+    if grows is RefreshMode.ALL_BY_DAY:
         return _touches(table, _first_day(windows))
     return where_ns(_first_days(windows), lambda day: _touches(table, day))
 
@@ -150,7 +150,7 @@ class Events(NamedTuple):
 @contextmanager
 def timed(states: DataFrame, rollups: DataFrame, windows: Sequence[Window]) -> Iterator[Events]:
     """Bronze events with `t`, as long as it lasts: a clock that was set is looked for once, and found rarely."""
-    mine = states.where(events_seen(Grows.BY_SEQ, windows))
+    mine = states.where(events_seen(RefreshMode.BY_SEQ, windows))
     corrected = corrections(mine, floor=window_column("from_t", windows)).persist()
     try:
         told = states.select("*", fn.col("at").alias("t")) if corrected.isEmpty() else with_t(states, corrected)
@@ -187,8 +187,8 @@ class FrameInputs:
         self._kept: list[DataFrame] = []
 
     def events(self, *kinds: str) -> DataFrame:
-        grows = self._step.table.grows
-        if grows in (Grows.WHOLE, Grows.APPEND):
+        grows = self._step.table.refresh
+        if grows in (RefreshMode.WHOLE, RefreshMode.APPEND):
             raise LookupError(f"step {self._step.table.name} reads events, but grows {grows}: it has no window")
         return self._events.of(*kinds).where(events_seen(grows, self._windows))
 
@@ -199,7 +199,7 @@ class FrameInputs:
         if name not in self._step.reads:
             raise LookupError(f"step {self._step.table.name} reads {name} but does not say so in `reads`")
         table, rows = self._made[name]
-        return rows.where(rows_seen(table, self._step.table.grows, self._windows))
+        return rows.where(rows_seen(table, self._step.table.refresh, self._windows))
 
     def windows(self) -> DataFrame:
         return windows_frame(self._old.sparkSession, self._windows)
@@ -251,9 +251,9 @@ def _open_at(end: Column, begin: Column) -> Column:
 
 
 def _touches(table: Table, start: Column) -> Column:
-    if table.grows in (Grows.BY_DAY, Grows.ALL_BY_DAY):
+    if table.refresh in (RefreshMode.BY_DAY, RefreshMode.ALL_BY_DAY):
         return fn.col("day") >= fn.to_date(start)
-    return _open_at(fn.col(table.span[1]), start.cast("timestamp"))
+    return _open_at(fn.col(table.interval[1]), start.cast("timestamp"))
 
 
 def _from_day(day: Column) -> Column:

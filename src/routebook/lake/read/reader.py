@@ -16,7 +16,7 @@ from routebook.lake.errors import BrokenLake, NoLake, QueryError
 from routebook.lake.read.catalog import BUILDS, Catalog, Plan
 from routebook.lake.read.duckdb_files import connect, mentioned
 from routebook.lake.read.query import Asked, Column
-from routebook.lake.tables.registry import doc_of
+from routebook.lake.tables.registry import description_of
 from routebook.times import parse_datetime
 
 T = TypeVar("T")
@@ -129,7 +129,7 @@ class Lake:
     def tables(self, as_of: str | datetime | None = None) -> list[TableInfo]:
         """Every table of a build, with what is in it."""
         return [
-            TableInfo(plan.path, doc_of(plan.path), plan.rows, plan.bytes, _columns(plan))
+            TableInfo(plan.path, description_of(plan.path), plan.rows, plan.bytes, _columns(plan))
             for plan in self._plans(self.build(as_of), None)
         ]
 

@@ -1,15 +1,15 @@
-"""The bronze tables: every event of every NameServer once, in typed columns; and what could not be read."""
+"""Declarations of the bronze tables: every journal event once, in typed columns, and the lines that are not events."""
 
 from typing import Final
 
-from routebook.lake.tables.table import Grows, Layer, Table
+from routebook.lake.tables.table import Layer, RefreshMode, Table
 
 EVENTS: Final = Table(
     name="events",
     layer=Layer.BRONZE,
     doc="Every event of every NameServer, once",
     key=("ns", "seq"),
-    grows=Grows.APPEND,
+    refresh=RefreshMode.APPEND,
     partition="day",
     columns="""
         v int, ns string, boot string, seq bigint, at timestamp, kind string, day date,
@@ -33,8 +33,8 @@ EVENTS: Final = Table(
 QUARANTINE: Final = Table(
     name="quarantine",
     layer=Layer.BRONZE,
-    doc="Lines that are not events: where they stand and why",
+    doc="Journal lines that are not valid events, with file, line number and reason",
     key=("file", "line"),
-    grows=Grows.APPEND,
+    refresh=RefreshMode.APPEND,
     columns="file string, line bigint, reason string, text string, found_at timestamp",
 )

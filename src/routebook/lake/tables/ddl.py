@@ -1,8 +1,8 @@
-"""Column lists as tables declare them ("ns string, changed map<string, array<int>>"), taken apart."""
+"""Parses the column lists of table declarations, such as "ns string, changed map<string, array<int>>"."""
 
 
 def columns_of(ddl: str) -> list[tuple[str, str]]:
-    """Each column's name and type, in order."""
+    """The name and type of each column, in order."""
     found = []
     for part in split(ddl):
         name, _, kind = part.partition(" ")
@@ -11,7 +11,7 @@ def columns_of(ddl: str) -> list[tuple[str, str]]:
 
 
 def split(text: str) -> list[str]:
-    """Cut at the commas that stand in no brackets."""
+    """Split at the commas outside angle brackets."""
     parts: list[str] = []
     depth = begin = 0
     for at, character in enumerate(text):

@@ -1,4 +1,4 @@
-"""The kinds of events as bronze spells them: which column each field is in, derived from `routebook.events`."""
+"""Maps event fields to columns of `bronze.events`; derived from `routebook.events`."""
 
 from typing import Any, Final, NamedTuple, get_args
 
@@ -6,11 +6,11 @@ import msgspec
 
 from routebook.events import Event
 
-FORMAT_VERSION: Final = 1  # of journal lines
+FORMAT_VERSION: Final = 1  # the journal format that this release reads
 ENVELOPE: Final = ("v", "ns", "boot", "seq", "at", "kind")
 
-# One name, two meanings: each has a column of its own. What ends in _ms and is a moment is a timestamp.
-_ELSEWHERE: Final = {
+# Fields that share a name but differ in meaning get separate columns; times in ms become timestamps.
+_RENAMED: Final = {
     ("server_started", "version"): "server_version",
     ("lookup_minute", "version"): "client_version",
     ("permission_wiped", "topics"): "topic_count",
@@ -23,16 +23,16 @@ _ELSEWHERE: Final = {
 
 
 class Field(NamedTuple):
-    """One field of one kind. Lines leave a field out that has its default."""
+    """One field of one event kind. Journal lines omit fields that have their default value."""
 
     column: str
     required: bool
-    default: Any  # None where there is none
+    default: Any  # None: the field has no default
 
 
 def column_of(kind: str, field: str) -> str:
-    """Where bronze keeps this field."""
-    return _ELSEWHERE.get((kind, field), field)
+    """The column of `bronze.events` that holds this field."""
+    return _RENAMED.get((kind, field), field)
 
 
 def _fields(struct: type[Any], kind: str) -> tuple[Field, ...]:

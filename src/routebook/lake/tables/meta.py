@@ -1,15 +1,15 @@
-"""The lake's tables about itself: what was built when, and what journals do not have."""
+"""Declarations of the meta tables: published builds, and gaps in the journals."""
 
 from typing import Final
 
-from routebook.lake.tables.table import Grows, Layer, Table
+from routebook.lake.tables.table import Layer, RefreshMode, Table
 
 BUILDS: Final = Table(
     name="builds",
     layer=Layer.META,
-    doc="Every build that was published; readers see the tables of the last",
+    doc="Published builds; readers use the table snapshots named by the last one",
     key=("number",),
-    grows=Grows.APPEND,
+    refresh=RefreshMode.APPEND,
     columns="""
         number bigint, build_id string, at timestamp, what string, release string,
         bronze_snapshot bigint, tables map<string, bigint>,
@@ -20,8 +20,8 @@ BUILDS: Final = Table(
 HOLES: Final = Table(
     name="holes",
     layer=Layer.META,
-    doc="Numbers that are in no segment that was read, and why",
+    doc="Sequence numbers missing from all segments read so far, with the reason if the journal records one",
     key=("ns", "first_missing"),
-    grows=Grows.WHOLE,
+    refresh=RefreshMode.WHOLE,
     columns="ns string, first_missing bigint, last_missing bigint, why string, certain boolean",
 )

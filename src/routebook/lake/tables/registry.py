@@ -1,31 +1,38 @@
-"""All tables that are declared, by their path: what readers and documents tell of them. Knows nothing of Spark."""
+"""The registry of all lake tables, in the order in which documents and `lake tables` list them."""
 
-from functools import cache
-from importlib import import_module
-from types import ModuleType
+from typing import Final
 
+from routebook.lake.tables import bronze, gold, meta, silver
 from routebook.lake.tables.table import Table
 
+_ALL: Final = (
+    gold.BROKER_SESSIONS,
+    gold.BROKER_AVAILABILITY_DAILY,
+    gold.BROKER_FLAPS,
+    gold.HEARTBEAT_QUALITY,
+    gold.DETECTOR_TRADEOFF,
+    gold.ROUTE_TIMELINE,
+    gold.NS_DIVERGENCE,
+    gold.CONVERGENCE,
+    gold.TOPIC_PLACEMENT,
+    gold.OUTAGE_IMPACT,
+    gold.LOOKUP_DEMAND,
+    gold.ADMIN_AUDIT,
+    silver.OBSERVED,
+    silver.BROKER_SPANS,
+    silver.TOPIC_SPANS,
+    silver.DIFFERENCES,
+    silver.LOOKUP_HOURS,
+    bronze.EVENTS,
+    bronze.QUARANTINE,
+    meta.BUILDS,
+    meta.HOLES,
+)
+TABLES: Final[dict[str, Table]] = {table.path: table for table in _ALL}
+"""Every table by its path, such as `gold.broker_sessions`."""
 
-@cache
-def declared() -> dict[str, Table]:
-    """In the order of their layers: what people ask first."""
-    modules = ("gold", "gold_routes", "silver", "silver_routes", "bronze", "meta")
-    return {table.path: table for name in modules for table in _tables(_module(name))}
 
-
-def doc_of(path: str) -> str:
-    """What a table is, in a line; empty for one that this release does not know."""
-    table = declared().get(path)
+def description_of(path: str) -> str:
+    """The one-line description of a table; empty for a table that this release does not declare."""
+    table = TABLES.get(path)
     return "" if table is None else table.doc
-
-
-def _tables(module: ModuleType | None) -> list[Table]:
-    return [value for value in vars(module).values() if isinstance(value, Table)] if module is not None else []
-
-
-def _module(name: str) -> ModuleType | None:
-    try:
-        return import_module(f"routebook.lake.tables.{name}")
-    except ModuleNotFoundError:
-        return None

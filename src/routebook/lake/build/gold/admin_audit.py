@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from routebook.lake.build.step import Inputs, Step
-from routebook.lake.tables.gold_routes import ADMIN_AUDIT as TABLE
+from routebook.lake.tables.gold import ADMIN_AUDIT
 
 _KINDS = (
     "kv_changed",
@@ -117,4 +117,4 @@ def _queues(shape: Column) -> Column:
     return fn.format_string("perm %d, read %d, write %d", fn.get(shape, 0), fn.get(shape, 1), fn.get(shape, 2))
 
 
-STEP = Step(TABLE, reads=(), build=build)
+STEP = Step(ADMIN_AUDIT, reads=(), build=build)

@@ -22,7 +22,7 @@ from pyspark.sql import functions as fn
 from routebook.lake.build.silver.broker_spans import LOST, NAMESERVER_STOPPED
 from routebook.lake.build.silver.differences import PROPAGATION_S
 from routebook.lake.build.step import Inputs, Step
-from routebook.lake.tables.gold_routes import CONVERGENCE as TABLE
+from routebook.lake.tables.gold import CONVERGENCE
 
 _THING: Final = ("change", "broker", "addr", "topic", "value")
 _SIGHT: Final = "struct<at: timestamp, ns: string, seq: bigint>"
@@ -166,4 +166,4 @@ def _told_apart(sights: Column) -> Column:
     return fn.aggregate(sights, fn.array().cast(f"array<array<{_SIGHT}>>"), take)
 
 
-STEP = Step(TABLE, reads=("broker_spans", "topic_spans"), build=build)
+STEP = Step(CONVERGENCE, reads=("broker_spans", "topic_spans"), build=build)

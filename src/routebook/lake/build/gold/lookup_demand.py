@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from routebook.lake.build.step import Inputs, Step
-from routebook.lake.tables.gold_routes import LOOKUP_DEMAND as TABLE
+from routebook.lake.tables.gold import LOOKUP_DEMAND
 
 
 def build(inputs: Inputs) -> DataFrame:
@@ -33,4 +33,4 @@ def build(inputs: Inputs) -> DataFrame:
     )
 
 
-STEP = Step(TABLE, reads=(), build=build)
+STEP = Step(LOOKUP_DEMAND, reads=(), build=build)

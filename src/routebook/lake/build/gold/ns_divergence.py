@@ -19,7 +19,7 @@ from pyspark.sql import functions as fn
 
 from routebook.lake.build.silver.differences import MEMBER, PROPAGATION_S, TOPIC
 from routebook.lake.build.step import Inputs, Step
-from routebook.lake.tables.gold_routes import NS_DIVERGENCE as TABLE
+from routebook.lake.tables.gold import NS_DIVERGENCE
 
 
 def build(inputs: Inputs) -> DataFrame:
@@ -52,4 +52,4 @@ def build(inputs: Inputs) -> DataFrame:
     )
 
 
-STEP = Step(TABLE, reads=("observed", "differences"), build=build)
+STEP = Step(NS_DIVERGENCE, reads=("observed", "differences"), build=build)

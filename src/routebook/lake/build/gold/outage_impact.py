@@ -17,7 +17,7 @@ from pyspark.sql import functions as fn
 
 from routebook.codes import MASTER_ID, PERM_WRITE
 from routebook.lake.build.step import Inputs, Step
-from routebook.lake.tables.gold_routes import OUTAGE_IMPACT as TABLE
+from routebook.lake.tables.gold import OUTAGE_IMPACT
 
 _OUTAGE: Final = ("ns", "cluster", "broker", "addr", "from_seq")
 
@@ -140,4 +140,4 @@ def _with_lookups(outages: DataFrame, lookup_hours: DataFrame) -> DataFrame:
     )
 
 
-STEP = Step(TABLE, reads=("broker_spans", "topic_spans", "lookup_hours"), build=build)
+STEP = Step(OUTAGE_IMPACT, reads=("broker_spans", "topic_spans", "lookup_hours"), build=build)

@@ -17,7 +17,7 @@ from pyspark.sql import functions as fn
 
 from routebook.codes import PERM_WRITE
 from routebook.lake.build.step import Inputs, Step
-from routebook.lake.tables.gold_routes import ROUTE_TIMELINE as TABLE
+from routebook.lake.tables.gold import ROUTE_TIMELINE
 
 _CHUNK: Final = 64
 _PART = "struct<broker: string, perm: int, read: int, write: int>"
@@ -132,4 +132,4 @@ def _total(parts: Column, of: Callable[[Column], Column]) -> Column:
     return fn.aggregate(fn.transform(parts, of), fn.lit(0), lambda total, one: total + one)
 
 
-STEP = Step(TABLE, reads=("topic_spans",), build=build)
+STEP = Step(ROUTE_TIMELINE, reads=("topic_spans",), build=build)

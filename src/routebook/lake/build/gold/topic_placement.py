@@ -14,7 +14,7 @@ from pyspark.sql import functions as fn
 from routebook.codes import MASTER_ID, PERM_WRITE
 from routebook.lake.build.silver.groups import members
 from routebook.lake.build.step import Inputs, Step
-from routebook.lake.tables.gold_routes import TOPIC_PLACEMENT as TABLE
+from routebook.lake.tables.gold import TOPIC_PLACEMENT
 
 
 def build(inputs: Inputs) -> DataFrame:
@@ -71,4 +71,4 @@ def _at_midnight(spans: DataFrame, days: DataFrame) -> DataFrame:
     return spans.join(fn.broadcast(days), "ns").where(is_open)
 
 
-STEP = Step(TABLE, reads=("observed", "broker_spans", "topic_spans"), build=build)
+STEP = Step(TOPIC_PLACEMENT, reads=("observed", "broker_spans", "topic_spans"), build=build)

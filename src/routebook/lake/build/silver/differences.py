@@ -18,7 +18,7 @@ from routebook.lake.build.silver.groups import members
 from routebook.lake.build.silver.pairs import peers_of, with_pairs
 from routebook.lake.build.silver.views import comparable
 from routebook.lake.build.step import Inputs, Step
-from routebook.lake.tables.silver_routes import DIFFERENCES as TABLE
+from routebook.lake.tables.silver import DIFFERENCES
 
 PROPAGATION_S: Final = 120
 """A difference that lasts longer is not on its way any more; routebook.peers.divergedSeconds has the same default."""
@@ -266,4 +266,4 @@ def _topic_counts(topic_spans: DataFrame) -> DataFrame:
     )
 
 
-STEP = Step(TABLE, reads=("observed", "broker_spans", "topic_spans"), build=build)
+STEP = Step(DIFFERENCES, reads=("observed", "broker_spans", "topic_spans"), build=build)

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from routebook.lake.build.step import Inputs, Step
-from routebook.lake.tables.silver_routes import LOOKUP_HOURS as TABLE
+from routebook.lake.tables.silver import LOOKUP_HOURS
 
 
 def build(inputs: Inputs) -> DataFrame:
@@ -24,4 +24,4 @@ def build(inputs: Inputs) -> DataFrame:
     )
 
 
-STEP = Step(TABLE, reads=(), build=build)
+STEP = Step(LOOKUP_HOURS, reads=(), build=build)

@@ -15,7 +15,7 @@ from routebook.lake.build.silver.broker_spans import NAMESERVER_STOPPED
 from routebook.lake.build.silver.cold_starts import cold_starts, next_cold, with_cold_starts
 from routebook.lake.build.silver.groups import group_changes
 from routebook.lake.build.step import Inputs, Step
-from routebook.lake.tables.silver_routes import TOPIC_SPANS as TABLE
+from routebook.lake.tables.silver import TOPIC_SPANS
 
 _CELL = (
     "struct<topic: string, perm: int, read: int, write: int, flag: int, "
@@ -268,4 +268,4 @@ def _pieces(marks: Column) -> Column:
     return fn.filter(fn.transform(marks, piece), lambda one: one["perm"].isNotNull())
 
 
-STEP = Step(TABLE, reads=("broker_spans",), build=build)
+STEP = Step(TOPIC_SPANS, reads=("broker_spans",), build=build)
