@@ -1,16 +1,16 @@
-"""Who listens now: each record is encoded once, and waits within bounds for everybody who wants it.
+"""Event feed: encodes each record once and queues it, bounded, for every subscriber.
 
-    publish ──► one channel per selection ──► its readers, each at a place of its own
-                messages, bounded             slow: passed by, told where to resume
+    publish ──► one channel per selection ──► its subscribers, each at its own position
+                bounded queue of messages     too slow: dropped, with the position to resume from
 
-A channel holds a message once, however many read it, and lets go of it when all have. Readers are woken a few at a
-time, so that requests get their turn between. All of it belongs to the event loop's thread.
+A channel stores a message once for all its subscribers and frees it when all have read it. Subscribers are woken in
+batches, so that requests are served between two batches. Everything runs on the event loop's thread.
 """
 
 import asyncio
+import heapq
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from routebook.journal.read.select import Selection, brokers_of, topics_of
@@ -18,21 +18,21 @@ from routebook.journal.record import Record
 from routebook.sse import of_record
 
 EVERYTHING: Final = Selection()
-_LIMIT: Final = 1024  # messages that a reader may be behind
-_CHANNEL_BYTES: Final = 4 << 20
-_ALL_BYTES: Final = 64 << 20
-_WOKEN_AT_A_TIME: Final = 64
+_MAX_MESSAGES: Final = 1024  # per channel
+_MAX_CHANNEL_BYTES: Final = 4 << 20
+_MAX_TOTAL_BYTES: Final = 64 << 20
+_WAKE_BATCH: Final = 64
 
 
 class Message(NamedTuple):
-    """A record as readers get it. `seq` 0: it has no number."""
+    """An encoded record. `seq` is 0 for a record without a sequence number."""
 
     seq: int
     data: bytes
 
 
 class Missed(NamedTuple):
-    """Numbers that were given to records nobody published: the journal has them, if anything has."""
+    """A range of sequence numbers that were assigned but not published; the journal may have the records."""
 
     first: int
     last: int
@@ -44,13 +44,13 @@ class Missed(NamedTuple):
 
 
 class Feed:
-    """`publish` never waits. `subscribe` gives a bounded subscription, `close` ends them all."""
+    """`publish` never blocks. `subscribe` returns a bounded subscription, `close` ends all of them."""
 
     def __init__(self, *, last_seq: int | None = None, encode: Callable[[Record], bytes] = of_record) -> None:
-        """`last_seq` is the last number that the journal handed out before the first record is published."""
+        """`last_seq` is the last sequence number that the journal assigned before the first published record."""
         self.last_seq = last_seq
         self.published = 0
-        self.dropped = 0  # readers that were too slow
+        self.dropped = 0  # subscribers that were too slow
         self.closed = False
         self._encode = encode
         self._taps: list[deque[Record]] = []
@@ -60,11 +60,11 @@ class Feed:
 
     @property
     def readers(self) -> int:
-        """How many listen."""
+        """The number of subscribers."""
         return sum(len(channel.readers) for channel in self._channels.values())
 
     def publish(self, record: Record) -> None:
-        """Hand a record to whoever wants it. Numbers that were passed over since the last one are told of as missed."""
+        """Queue a record for matching subscribers; a gap in the sequence numbers is queued first, as `Missed`."""
         seq, missed = record.seq, None
         self.published += 1
         if seq:
@@ -83,22 +83,24 @@ class Feed:
                 if message is None:
                     message = Message(seq, self._encode(record))
                 self._add(channel, message)
+        if self._bytes > _MAX_TOTAL_BYTES:
+            self._shrink()
 
-    def subscribe(self, wanted: Selection = EVERYTHING, *, limit: int = _LIMIT) -> "Subscription":
-        """Everything wanted that is published from now on; `limit` messages may wait. To be closed by the caller."""
+    def subscribe(self, wanted: Selection = EVERYTHING, *, limit: int = _MAX_MESSAGES) -> "Subscription":
+        """Subscribe to matching records from now on, with a queue of `limit` messages. The caller closes it."""
         channel = self._channels.get((wanted, limit))
         if channel is None:
             channel = self._channels[wanted, limit] = _Channel(wanted, limit)
         return Subscription(self, channel)
 
     def tap(self, *, limit: int) -> deque[Record]:
-        """The newest records as they are published, not encoded, for whoever empties it now and then."""
+        """A queue of the newest records, not encoded; the caller empties it regularly."""
         tap: deque[Record] = deque(maxlen=limit)
         self._taps.append(tap)
         return tap
 
     def close(self) -> None:
-        """Wake everybody; there is nothing more to come."""
+        """Wake all subscribers and end their subscriptions."""
         self.closed = True
         for channel in self._channels.values():
             self._wake_soon(channel)
@@ -107,12 +109,19 @@ class Feed:
         size = channel.bytes
         channel.add(message)
         self._bytes += channel.bytes - size
-        while len(channel.messages) > 1 and channel.is_over(_CHANNEL_BYTES):
-            self._bytes -= channel.drop_oldest()
-        while self._bytes > _ALL_BYTES and channel.messages:
+        while len(channel.messages) > 1 and channel.is_over(_MAX_CHANNEL_BYTES):
             self._bytes -= channel.drop_oldest()
         if channel.waiting:
             self._wake_soon(channel)
+
+    def _shrink(self) -> None:
+        """Drop the oldest messages of the largest channels until the total is within its limit."""
+        heap = [(-channel.bytes, number, channel) for number, channel in enumerate(self._channels.values())]
+        heapq.heapify(heap)
+        while self._bytes > _MAX_TOTAL_BYTES:
+            _, number, largest = heap[0]
+            self._bytes -= largest.drop_oldest()
+            heapq.heapreplace(heap, (-largest.bytes, number, largest))
 
     def _read(self, channel: "_Channel", freed: int) -> None:
         self._bytes -= freed
@@ -125,7 +134,7 @@ class Feed:
         self._to_wake[channel] = None
 
     def _wake_some(self) -> None:
-        left = _WOKEN_AT_A_TIME
+        left = _WAKE_BATCH
         for channel in list(self._to_wake):
             left -= channel.wake(left)
             if channel.waiting:
@@ -136,7 +145,7 @@ class Feed:
 
 
 def _matcher(record: Record) -> Callable[[Selection], bool]:
-    """What `Selection.fits` says, for many selections: what the record is about is worked out once, if at all."""
+    """`Selection.fits` for many selections: the record's brokers and topics are computed at most once."""
     kind, event = record.kind, record.event
     brokers: frozenset[str] | None = None
     topics: frozenset[str] | None = None
@@ -158,7 +167,7 @@ def _matcher(record: Record) -> Callable[[Selection], bool]:
 
 
 class Subscription:
-    """One reader. Once `dropped` is true it gets nothing more; `resume_after` is the last number it is done with."""
+    """One subscriber. `resume_after` is the last sequence number it has processed; `dropped` ends it."""
 
     __slots__ = ("_channel", "_feed", "_position", "_resume_after", "dropped")
 
@@ -175,10 +184,10 @@ class Subscription:
     def resume_after(self) -> int:
         if self.dropped or self._position < self._channel.end:
             return self._resume_after
-        return max(self._resume_after, self._feed.last_seq or 0)  # what it does not want it is done with, too
+        return max(self._resume_after, self._feed.last_seq or 0)  # skipped records count as processed
 
     def take(self, *, max_bytes: int = 1 << 16) -> list[Message | Missed]:
-        """What has come: at least one message if there is any, and about so many bytes."""
+        """The next messages: at least one if any is queued, then up to `max_bytes`."""
         channel = self._channel
         if self.dropped or self._position == channel.end:
             return []
@@ -197,11 +206,11 @@ class Subscription:
         self._resume_after = taken[-1].seq or self._resume_after
         if self._position == channel.end:
             channel.caught_up += 1
-            self._feed._read(channel, channel.forget_if_read())
+            self._feed._read(channel, channel.free_if_read())
         return taken
 
     async def wait(self, timeout_s: float) -> bool:
-        """Until there is something to take, or the feed is closed; False: it took too long."""
+        """Wait until a message is queued or the feed is closed; False after `timeout_s`."""
         channel = self._channel
         if self._position < channel.end or self._feed.closed:
             return True
@@ -223,19 +232,17 @@ class Subscription:
         channel.readers.discard(self)
         if self._position == channel.end:
             channel.caught_up -= 1
-        self._feed._read(channel, channel.forget_if_read())
+        self._feed._read(channel, channel.free_if_read())
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
 class _Channel:
-    """What readers with the same wishes have not all read yet. `first` counts the messages that went before."""
+    """Messages that some subscriber of one selection has not read. `first` is the position of the oldest."""
 
     __slots__ = ("bytes", "caught_up", "first", "limit", "messages", "readers", "waiting", "wanted")
 
@@ -246,7 +253,7 @@ class _Channel:
         self.first = 0
         self.bytes = 0
         self.readers: set[Subscription] = set()
-        self.caught_up = 0  # readers that have read all
+        self.caught_up = 0  # subscribers that have read everything
         self.waiting: dict[asyncio.Future[None], None] = {}
 
     @property
@@ -258,8 +265,8 @@ class _Channel:
         self.bytes += len(message.data)
         self.caught_up = 0
 
-    def is_over(self, most_bytes: int) -> bool:
-        return len(self.messages) > self.limit or self.bytes > most_bytes
+    def is_over(self, max_bytes: int) -> bool:
+        return len(self.messages) > self.limit or self.bytes > max_bytes
 
     def drop_oldest(self) -> int:
         size = len(self.messages.pop(0).data)
@@ -267,8 +274,8 @@ class _Channel:
         self.bytes -= size
         return size
 
-    def forget_if_read(self) -> int:
-        """Let go of the messages once no reader needs them; how many bytes that were."""
+    def free_if_read(self) -> int:
+        """Free the messages if all subscribers have read them; the number of bytes freed."""
         if self.caught_up < len(self.readers):
             return 0
         freed, self.bytes = self.bytes, 0
@@ -276,10 +283,10 @@ class _Channel:
         self.messages = []
         return freed
 
-    def wake(self, most: int) -> int:
-        """Wake some of those that wait; how many."""
+    def wake(self, limit: int) -> int:
+        """Wake up to `limit` waiting subscribers; the number woken."""
         woken = 0
-        for future in list(self.waiting)[:most]:
+        for future in list(self.waiting)[:limit]:
             del self.waiting[future]
             if not future.done():
                 future.set_result(None)

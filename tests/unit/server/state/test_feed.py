@@ -119,6 +119,18 @@ def test_all_channels_together_are_bounded() -> None:
     assert some._bytes == 0
 
 
+def test_over_the_total_the_largest_channel_loses_its_oldest_messages_first() -> None:
+    some = Feed(encode=lambda _: b"x" * (1 << 20))
+    slow = [some.subscribe(limit=limit) for limit in range(10, 26)]  # 16 channels of 4 MiB fill the total
+    quick = some.subscribe(Selection(kinds=frozenset({"kv_changed"})))
+    for seq in range(1, 20):
+        some.publish(record(seq, KvChanged(namespace="n", key="k")))
+        assert [message.seq for message in quick.take()] == [seq]
+    assert not quick.dropped
+    assert [reader.take() for reader in slow] == [[]] * 16
+    assert some.dropped == 16
+
+
 def test_what_all_have_read_is_let_go() -> None:
     some = feed()
     one, other = some.subscribe(), some.subscribe()
