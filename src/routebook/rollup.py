@@ -47,14 +47,6 @@ def percentile(counts: Mapping[int, int], share: float, *, greatest: int | None 
     return greatest if greatest is not None else max(counts)
 
 
-def merged(one: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:
-    """Two histograms as one."""
-    sums = dict(one)
-    for bucket, count in other.items():
-        sums[bucket] = sums.get(bucket, 0) + count
-    return sums
-
-
 class _Beats:
     """One broker's signs of life within the running minute, and when the last one came; None: it has left since."""
 

@@ -12,7 +12,6 @@ from routebook.rollup import (
     LookupRollup,
     bucket_floor,
     bucket_of,
-    merged,
     percentile,
 )
 
@@ -52,10 +51,6 @@ def test_percentiles_are_about_right(values: list[int], share: float) -> None:
 
 def test_percentile_of_nothing() -> None:
     assert percentile({}, 0.5) is None
-
-
-def test_merging_adds() -> None:
-    assert merged({1: 2, 3: 1}, {3: 4, 5: 1}) == {1: 2, 3: 5, 5: 1}
 
 
 def test_heartbeats_of_a_minute() -> None:

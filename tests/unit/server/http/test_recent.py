@@ -1,9 +1,12 @@
 """What is remembered of the last hours: who left, who came, beats, look-ups; within bounds."""
 
+import pytest
+
 from routebook.events import BrokerChanged, BrokerDown, BrokerUp, DownReason, Event, HeartbeatMinute, LookupMinute
 from routebook.history.query.sessions import Session
 from routebook.journal.record import Record
 from routebook.model import BrokerKey
+from routebook.rollup import percentile
 from routebook.server.http.live.recent import BEAT_MINUTES, LOST_MS, Recent
 
 MINUTE = 60_000
@@ -81,19 +84,31 @@ def beats(minute: int, count: int = 2, gap: int = 30_000) -> HeartbeatMinute:
 
 def test_beats_by_the_minute() -> None:
     found = fed(beats(10), beats(11, 3, 20_000), beats(13)).beats[BrokerKey("c", "x")]
-    assert found.minutes() == [
+    assert found.minutes(13 * MINUTE) == [
         (10 * MINUTE, 2, 30_000),
         (11 * MINUTE, 3, 20_000),
         (13 * MINUTE, 2, 30_000),
     ]
-    assert found.gaps_ms == {30_000: 4, 20_000: 3}
+    assert found.gaps(13 * MINUTE) == {30_000: 4, 20_000: 3}
+
+
+def test_gaps_cover_the_last_three_hours_only() -> None:
+    first = [beats(minute, 60, 1_007) for minute in range(1, 301)]
+    then = [beats(minute, 1, 60_000) for minute in range(301, 301 + BEAT_MINUTES)]
+    found = fed(*first, *then).beats[BrokerKey("c", "x")]
+    now_ms = (300 + BEAT_MINUTES) * MINUTE
+    assert found.gaps(now_ms) == {60_000: BEAT_MINUTES}
+    assert percentile(found.gaps(now_ms), 0.5) == pytest.approx(60_000, rel=1 / 32)
+    assert sum(found.gaps(now_ms + 30 * MINUTE).values()) == BEAT_MINUTES - 30  # silent since
+    assert found.minutes(now_ms + 30 * MINUTE)[0] == (331 * MINUTE, 1, 60_000)
+    assert found.gaps(now_ms + BEAT_MINUTES * MINUTE) == {}
 
 
 def test_old_minutes_make_room() -> None:
     found = fed(beats(10), beats(10 + BEAT_MINUTES, 1)).beats[BrokerKey("c", "x")]
-    assert found.minutes() == [((10 + BEAT_MINUTES) * MINUTE, 1, 30_000)]
+    assert found.minutes((10 + BEAT_MINUTES) * MINUTE) == [((10 + BEAT_MINUTES) * MINUTE, 1, 30_000)]
     again = fed(beats(10), beats(10)).beats[BrokerKey("c", "x")]
-    assert again.minutes() == [(10 * MINUTE, 4, 30_000)]
+    assert again.minutes(10 * MINUTE) == [(10 * MINUTE, 4, 30_000)]
 
 
 def test_lookups_of_the_last_minutes() -> None:

@@ -78,7 +78,7 @@ class MemberBeats(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BeatsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The last three hours, of this start only; percentiles are of all that is known since then."""
+    """Heartbeats of the last three hours, since this start at the earliest."""
 
     broker: str
     since_ms: int
@@ -154,23 +154,24 @@ async def broker_sessions(
 
 
 @get("/v1/brokers/{name:str}/beats", summary="How regular a broker's heartbeats are", responses=documented())
-async def broker_beats(hub: Live, name: InPath) -> BeatsAnswer:
-    """Gaps between signs of life, by the minute, as far as this start remembers; the lake has the rest."""
-    broker = from_path(name)
+async def broker_beats(context: Context, hub: Live, name: InPath) -> BeatsAnswer:
+    """Gaps between heartbeats per minute and their percentiles, in the last three hours; the lake has older ones."""
+    broker, now_ms = from_path(name), context.now_ms()
     hub.take_in()
     members = []
     for key, beats in hub.recent.beats.items():
         if beats.broker != broker:
             continue
-        minutes = [BeatMinute(minute_ms=at, beats=count, max_gap_ms=gap) for at, count, gap in beats.minutes()]
+        minutes = [BeatMinute(minute_ms=at, beats=count, max_gap_ms=gap) for at, count, gap in beats.minutes(now_ms)]
         greatest = max((minute.max_gap_ms for minute in minutes), default=0)
+        gaps_ms = beats.gaps(now_ms)
         members.append(
             MemberBeats(
                 addr=key.addr,
                 cluster=key.cluster,
                 beats=sum(minute.beats for minute in minutes),
-                gap_p50_ms=percentile(beats.gaps_ms, 0.5, greatest=greatest or None),
-                gap_p99_ms=percentile(beats.gaps_ms, 0.99, greatest=greatest or None),
+                gap_p50_ms=percentile(gaps_ms, 0.5, greatest=greatest or None),
+                gap_p99_ms=percentile(gaps_ms, 0.99, greatest=greatest or None),
                 gap_max_ms=greatest,
                 minutes=minutes,
             )

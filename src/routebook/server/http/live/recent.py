@@ -1,6 +1,7 @@
 """What happened lately, in bounded memory: who left, who came when, heartbeats and look-ups by the minute."""
 
 from array import array
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
@@ -9,7 +10,6 @@ from routebook.events import BrokerChanged, BrokerDown, BrokerUp, DownReason, He
 from routebook.history.query.sessions import Session
 from routebook.journal.record import Record
 from routebook.model import BrokerKey
-from routebook.rollup import merged
 
 LOST_MS: Final = 24 * 3_600_000  # so long a broker that left is shown as down
 BEAT_MINUTES: Final = 180
@@ -17,8 +17,9 @@ LOOKUP_MINUTES: Final = 15
 _MOST_LOOKUPS: Final = 15_000  # rows
 _MOST_LOST: Final = 5_000
 _MINUTE_MS: Final = 60_000
-_MOST_COUNT: Final = 65_535
-_MOST_GAP_MS: Final = 2**32 - 1
+_TRIM_MINUTES: Final = 15  # old histogram entries are removed in batches
+_MAX_COUNT: Final = 65_535
+_MAX_UINT32: Final = 2**32 - 1
 
 
 class Lost(NamedTuple):
@@ -33,16 +34,16 @@ class Lost(NamedTuple):
 
 
 class Beats:
-    """One address: a slot for each of the last minutes, by the minute's number."""
+    """Heartbeats of one address in the last three hours: one slot per minute, by the minute's number."""
 
-    __slots__ = ("broker", "counts", "gaps_ms", "last", "max_gaps_ms")
+    __slots__ = ("_gaps", "broker", "counts", "last", "max_gaps_ms")
 
     def __init__(self, broker: str) -> None:
         self.broker = broker
         self.last = 0  # number of the newest minute
         self.counts = array("H", bytes(2 * BEAT_MINUTES))
         self.max_gaps_ms = array("I", bytes(4 * BEAT_MINUTES))
-        self.gaps_ms: dict[int, int] = {}
+        self._gaps = array("I")  # histogram entries, oldest first: minute, bucket, count, minute, ...
 
     def add(self, event: HeartbeatMinute) -> None:
         number = event.minute_ms // _MINUTE_MS
@@ -52,18 +53,34 @@ class Beats:
             self.counts[passed % BEAT_MINUTES] = self.max_gaps_ms[passed % BEAT_MINUTES] = 0
         self.broker, self.last = event.broker, number
         slot = number % BEAT_MINUTES
-        self.counts[slot] = min(self.counts[slot] + event.count, _MOST_COUNT)
-        self.max_gaps_ms[slot] = min(max(self.max_gaps_ms[slot], event.max_gap_ms), _MOST_GAP_MS)
-        self.gaps_ms = merged(self.gaps_ms, event.gaps_ms)
+        self.counts[slot] = min(self.counts[slot] + event.count, _MAX_COUNT)
+        self.max_gaps_ms[slot] = min(max(self.max_gaps_ms[slot], event.max_gap_ms), _MAX_UINT32)
+        if self._gaps and self._gaps[0] < number - BEAT_MINUTES - _TRIM_MINUTES:
+            self._gaps = self._gaps[self._start(number) :]
+        for bucket, count in event.gaps_ms.items():
+            self._gaps.extend((number, min(bucket, _MAX_UINT32), min(count, _MAX_UINT32)))
 
-    def minutes(self) -> list[tuple[int, int, int]]:
-        """Begin, beats and greatest gap of each minute with a beat, oldest first."""
-        slots = ((number, number % BEAT_MINUTES) for number in range(self.last - BEAT_MINUTES + 1, self.last + 1))
+    def minutes(self, now_ms: int) -> list[tuple[int, int, int]]:
+        """Start, heartbeats and longest gap of each minute with a heartbeat, oldest first."""
+        first = max(self.last, now_ms // _MINUTE_MS) - BEAT_MINUTES + 1
+        slots = ((number, number % BEAT_MINUTES) for number in range(first, self.last + 1))
         return [
             (number * _MINUTE_MS, self.counts[slot], self.max_gaps_ms[slot])
             for number, slot in slots
             if self.counts[slot]
         ]
+
+    def gaps(self, now_ms: int) -> dict[int, int]:
+        """Histogram of the gaps between heartbeats."""
+        sums: dict[int, int] = {}
+        start = self._start(max(self.last, now_ms // _MINUTE_MS))
+        for bucket, count in zip(self._gaps[start + 1 :: 3], self._gaps[start + 2 :: 3], strict=True):
+            sums[bucket] = sums.get(bucket, 0) + count
+        return sums
+
+    def _start(self, newest: int) -> int:
+        """Index of the first histogram entry in the three hours that end with minute `newest`."""
+        return 3 * bisect_right(self._gaps[::3], newest - BEAT_MINUTES)
 
 
 class Recent:
