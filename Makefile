@@ -1,79 +1,87 @@
-# Routebook: `make run` starts it, `make test` tests it, `make check` is the gate. All set-up comes with them.
-PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
-PYTEST := $(BIN)/python -m pytest
+# Routebook: `make run` starts it, `make test` tests it, `make check` is the gate. Each target sets up what it needs.
+PYTHON  ?= python3
+WORKERS ?= 2
+VENV    := .venv
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.installed
+PYTEST  := $(BIN)/python -m pytest
 
-.PHONY: help setup tools run test soak differential lake fuzz chaos reliability interop console demo bench bench-quick check lint types contracts format clean
-help:            ## what there is
+.PHONY: help setup tools run test test-all soak differential lake fuzz chaos reliability interop console demo bench bench-quick check lint types contracts format clean
+help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
 
-setup: $(STAMP)  ## build .venv (nothing to do: nothing done)
+setup: $(STAMP)  ## create .venv, or update it after a change of dependencies
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,lake]'
 	@touch $(STAMP)
 
-run: setup       ## start a NameServer, its console, and the lake that follows it
+run: setup       ## start a NameServer with its console, and the lake that follows its journal
 	$(BIN)/routebook up
 
-tools:           ## fetch what tests need besides Python: Chromium, axe
+tools:           ## install the tools that tests need besides Python: Chromium, promtool, axe
 	@tests/tools.sh
 
-test: setup tools  ## all tests
-	$(PYTEST)
+test: setup tools  ## the tests for daily work, in minutes; lists what it skips for want of a tool
+	$(PYTEST) -n $(WORKERS) -m "not slow"
 
-soak: setup      ## two minutes of a fleet with faults and restarts
-	$(PYTEST) tests/e2e/test_soak.py --soak-seconds 120
+test-all: setup tools  ## all tests except those of `make interop` and `make lake`
+	$(PYTEST) -n $(WORKERS)
 
-lint: setup      ## ruff: style and mistakes
+check: lint types contracts test-all  ## the gate: lint, types, import contracts, all tests
+
+lint: setup      ## ruff: format and lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
 types: setup     ## mypy --strict
 	$(BIN)/mypy
 
-contracts: setup ## imports point down
+contracts: setup ## import-linter: imports point down
 	$(BIN)/lint-imports
 
-check: lint types contracts test  ## the gate that CI runs
+format: setup    ## format the code and apply safe fixes
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
 
-demo: setup      ## two NameServers and a fleet with faults; ctrl-c ends it
-	$(BIN)/python -m tools.demo
+interop: setup   ## real brokers, SDKs, mqadmin, proxy, controller; updates the table in docs/compatibility.md
+	mkdir -p build
+	$(PYTEST) -n $(WORKERS) tests/interop/programs --programs --programs-report build/programs.json
+	$(BIN)/python -m tests.interop.programs.table build/programs.json
 
-console: tools   ## build the console again; fails if what is checked in differs
+soak: setup      ## two minutes of a fleet with faults and restarts
+	$(PYTEST) tests/e2e/test_soak.py --soak-seconds 120
+
+console: tools   ## build the console; fails if the result differs from the committed files
 	cd console && npm test --silent && npm run build --silent
 	git diff --exit-code --stat -- src/routebook/console/assets
 
-differential: setup  ## the long form of the comparison with Java
+lake: setup      ## all tests of the lake, with ground truth, kills and a Spark cluster
+	$(PYTEST) tests/lake --lake-all
+
+differential: setup  ## 20,000 random operations beside the Java NameServer
 	$(PYTEST) tests/interop/test_differential.py --differential-ops 20000
 
-fuzz: setup      ## any bytes for ten minutes, and a million random frames
+fuzz: setup      ## ten minutes of fuzzing, and a million random frames
 	$(PYTEST) tests/fuzz tests/attacks --fuzz-seconds 600 --attack-scale 20
 
-chaos: setup     ## ten minutes of faults, and promises that must hold
+chaos: setup     ## ten minutes of fault injection
 	$(PYTEST) tests/chaos --chaos-seconds 600
 
-reliability: setup  ## renews the figures in docs/reliability.md
+reliability: setup  ## update the figures in docs/reliability.md
 	mkdir -p build && rm -f build/reliability.jsonl
 	$(PYTEST) tests/fuzz tests/attacks tests/chaos --fuzz-seconds 120 --attack-scale 20 --chaos-seconds 180 \
 		--reliability-report build/reliability.jsonl
 	$(BIN)/python -m tests.support.reliability_table build/reliability.jsonl
 
-lake: setup      ## all tests of the lake, with ground truth, kills and a Spark cluster
-	$(PYTEST) tests/lake --lake-all
+demo: setup      ## two NameServers and a simulated fleet with faults; stop it with ctrl-c
+	$(BIN)/python -m tools.demo
 
-interop: setup   ## real brokers, SDKs, mqadmin, proxy, controller; renews the table in docs/compatibility.md
-	mkdir -p build
-	$(PYTEST) tests/interop/programs --programs --programs-report build/programs.json
-	$(BIN)/python -m tests.interop.programs.table build/programs.json
-
-bench-quick: setup  ## the speed table beside Java, Rust and the limit, in some minutes
+bench-quick: setup  ## throughput beside Java, Rust and an echo server; takes minutes
 	$(BIN)/python -m benchmarks.run --quick
 
-bench: setup     ## all that is measured: speed beside others, memory, journal, history, warm start, lake; hours
+bench: setup     ## all benchmarks: throughput, memory, journal, history, warm start, lake; takes hours
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.many_topics
 	$(BIN)/python -m benchmarks.journal_cost
@@ -82,9 +90,5 @@ bench: setup     ## all that is measured: speed beside others, memory, journal, 
 	$(BIN)/python -m benchmarks.warm_start
 	$(BIN)/python -m benchmarks.lake
 
-format: setup    ## put the code in form
-	$(BIN)/ruff format .
-	$(BIN)/ruff check --fix .
-
-clean:           ## remove what was built
+clean:           ## remove everything that was built
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

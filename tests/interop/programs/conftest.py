@@ -1,8 +1,9 @@
-"""Real programs around Routebook: NameServers and a broker that tests share, and a table of what was seen.
+"""Shared NameServers and broker for the tests with third-party programs, and the report of their results.
 
     @pytest.mark.program("Go SDK", "2.1.2", "round trip with admin calls")
 
-says what a test proves. `--programs-report FILE` writes that down with the outcome, for docs/compatibility.md.
+names the program, its version and the scenario. `--programs-report FILE` writes them with their outcome, for
+docs/compatibility.md.
 """
 
 import json
@@ -16,11 +17,9 @@ from tests.interop.programs.seen import Server
 from tests.support.java import JavaBroker, java_broker
 from tests.support.process import serving
 
-pytestmark = [pytest.mark.java, pytest.mark.slow]
-
 
 class Pair(NamedTuple):
-    """Two Routebook NameServers, as clients are configured with several."""
+    """Two Routebook NameServers: clients are usually configured with several."""
 
     first: Server
     second: Server
@@ -32,7 +31,7 @@ class Pair(NamedTuple):
 
 @pytest.fixture(scope="session")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    """Two NameServers for all tests."""
+    """Two NameServers for all tests of a process."""
     homes = [tmp_path_factory.mktemp(name) for name in ("ns-1", "ns-2")]
     settings = {"orderMessageEnable": "true"}
     with serving(homes[0], settings=settings) as first, serving(homes[1], settings=settings) as second:
@@ -41,7 +40,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 @pytest.fixture(scope="session")
 def broker(pair: Pair, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaBroker]:
-    """A 5.5.0 broker `b-a`, registered at both."""
+    """A 5.5.0 broker `b-a`, registered at both NameServers."""
     home = tmp_path_factory.mktemp("broker")
     with java_broker(home, nameserver=pair.addresses, defaultTopicQueueNums=4) as process:
         for server in pair:
@@ -49,24 +48,34 @@ def broker(pair: Pair, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jav
         yield process
 
 
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Take down the outcome of a program's test."""
-    marker = item.get_closest_marker("program")
-    if marker is None or (call.when != "call" and call.excinfo is None):
-        return
-    seen = item.config.stash.setdefault(_SEEN, {})
-    skipped = call.excinfo is not None and call.excinfo.errisinstance(pytest.skip.Exception)
-    outcome = "works" if call.excinfo is None else "not run" if skipped else "FAILS"
-    figures = [str(value) for name, value in item.user_properties if name == "seen"]
-    seen[item.nodeid] = [*marker.args, "; ".join([outcome, *figures])]
+class Results:
+    """Collects the outcome of each scenario and writes them as JSON."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rows: dict[str, list[str]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" and report.passed:
+            return
+        outcome = {"passed": "works", "skipped": "not run"}.get(report.outcome, "FAILS")
+        figures = [str(value) for name, value in report.user_properties if name == "seen"]
+        for name, scenario in report.user_properties:
+            if name == "program" and isinstance(scenario, list):
+                self._rows[report.nodeid] = [*scenario, "; ".join([outcome, *figures])]
+
+    def pytest_sessionfinish(self) -> None:
+        if self._rows:
+            self._path.write_text(json.dumps(sorted(self._rows.values()), indent=1) + "\n")
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write them down where that was asked for."""
-    report = session.config.getoption("--programs-report")
-    seen = session.config.stash.get(_SEEN, {})
-    if report and seen:
-        Path(report).write_text(json.dumps(sorted(seen.values()), indent=1) + "\n")
+def pytest_configure(config: pytest.Config) -> None:
+    report = config.getoption("--programs-report")
+    if report and not hasattr(config, "workerinput"):  # worker processes send their results to the main one
+        config.pluginmanager.register(Results(Path(report)))
 
 
-_SEEN: pytest.StashKey[dict[str, list[str]]] = pytest.StashKey()
+@pytest.hookimpl(tryfirst=True)  # before a test is skipped for want of a tool
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if (marker := item.get_closest_marker("program")) is not None:
+        item.user_properties.append(("program", list(marker.args)))
