@@ -18,7 +18,7 @@ from routebook.journal.write.writer import Writer
 from routebook.server.http.app import Parts, build
 from routebook.server.http.context import HttpContext
 from routebook.server.http.guard import Guard
-from routebook.server.http.transport.hosts import known_hosts
+from routebook.server.http.transport.hosts import allowed_hosts
 from routebook.server.observe.health import Health, of_journal
 from routebook.server.observe.latency import Latencies
 from routebook.server.observe.request_counts import RequestCounts
@@ -83,7 +83,7 @@ class Rig:
     async def client(self, *, hosts: str = "") -> AsyncIterator[httpx.AsyncClient]:
         """Asks the application itself. For what is not a stream."""
         parts = Parts(self.context)
-        app = Guard(build(parts), self.context, hosts=known_hosts("127.0.0.1", more=hosts))
+        app = Guard(build(parts), self.context, hosts=allowed_hosts("127.0.0.1", setting=hosts))
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         try:
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost:8876") as client:

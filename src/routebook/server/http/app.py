@@ -8,8 +8,6 @@ from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
-from litestar.plugins import PluginProtocol
-from litestar.plugins.core import MsgspecDIPlugin
 
 from routebook import __version__
 from routebook.lenient_json import encode_json
@@ -45,6 +43,7 @@ from routebook.server.http.lake.reader import LakeReader
 from routebook.server.http.live.hub import Hub
 from routebook.server.http.live.journal_window import JournalPast
 from routebook.server.http.threads import Threads
+from routebook.server.http.transport.litestar_app import LeanLitestar
 from routebook.server.http.views.topic_names import TopicNames
 from routebook.server.http.views.topic_search import TopicSearch
 
@@ -93,14 +92,6 @@ _CONSOLE: Final = (
     admin.delete_topic,
 )
 _MOST_BODY_BYTES: Final = 64 * 1024
-
-
-class Application(Litestar):
-    """Litestar without the plugins for libraries that are not used here; they cost 12 MB and a quarter of a second."""
-
-    @staticmethod
-    def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
-        return [*plugins, MsgspecDIPlugin()]
 
 
 class JsonResponse(Response[Any]):
@@ -155,7 +146,7 @@ def build(parts: Parts) -> Litestar:
         "sessions": parts.sessions,
         "threads": parts.threads,
     }
-    return Application(
+    return LeanLitestar(
         route_handlers=[*_HANDLERS, *(_CONSOLE if parts.context.nameserver.settings.console.enabled else ())],
         dependencies={name: _always(part) for name, part in given.items()},
         exception_handlers={

@@ -2,13 +2,13 @@
 
 from routebook.server.http.live.socket import PATH, LiveSocket
 from routebook.server.http.transport.asgi import Application, Receive, Scope, Send
-from routebook.server.http.transport.static_files import Pages
+from routebook.server.http.transport.static_files import ConsoleFiles
 
 
 class Front:
     """Paths come as they were sent, still percent-encoded. Without a console the API answers alone."""
 
-    def __init__(self, api: Application, pages: Pages | None, live: LiveSocket | None) -> None:
+    def __init__(self, api: Application, pages: ConsoleFiles | None, live: LiveSocket | None) -> None:
         self._api = api
         self._pages = pages
         self._live = live
@@ -21,7 +21,7 @@ class Front:
             else:
                 await receive()
                 await send({"type": "websocket.close", "code": 1008, "reason": "there is no such path"})
-        elif self._pages is not None and self._pages.owns(path):
+        elif self._pages is not None and self._pages.serves(path):
             await self._pages(scope, receive, send)
         else:
             await self._api(scope, receive, send)

@@ -1,19 +1,16 @@
 """Around the application: who may ask under which name, what every answer says to browsers, and what is counted."""
 
-from collections.abc import Sequence
 from http import HTTPStatus
 from time import monotonic
 from typing import Final
-
-import msgspec
 
 from routebook.server.http.api.schema_page import STYLE_HASH
 from routebook.server.http.auth.authenticate import HttpAccess, challenge
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import Problem
 from routebook.server.http.live.tab import LOGIN_REQUIRED, NOT_ALLOWED
-from routebook.server.http.transport.asgi import Application, Message, Receive, Scope, Send, respond
-from routebook.server.http.transport.hosts import is_ours
+from routebook.server.http.transport.asgi import Application, Message, Receive, Scope, Send, respond_problem
+from routebook.server.http.transport.hosts import is_allowed_host
 from routebook.server.http.transport.origin import is_same_origin
 
 # No other site may show or read anything of this server. The console's own policy is in pages.py.
@@ -65,11 +62,11 @@ class Guard:
 
         refusal = self._refusal(scope)
         if refusal is not None:
-            await _answer(421, refusal, guarded)
+            await respond_problem(guarded, 421, refusal)
             return
         denial = self._access.refusal(inner)
         if denial is not None:
-            await _answer(*denial, guarded, challenge(scope, denial[0]))
+            await respond_problem(guarded, *denial, challenge(scope, denial[0]))
             return
         await self._app(inner, receive, guarded)
 
@@ -92,7 +89,7 @@ class Guard:
         given = [value for name, value in scope["headers"] if name == b"host"]
         if not given and scope["http_version"] == "1.0":
             return None
-        if len(given) == 1 and is_ours(given[0].decode("latin-1"), self._hosts):
+        if len(given) == 1 and is_allowed_host(given[0].decode("latin-1"), self._hosts):
             return None
         return Problem(
             "this server is not known by that name",
@@ -103,7 +100,3 @@ class Guard:
         counts = self._context.http_requests
         key = (template or _UNROUTED, status)
         counts[key] = counts.get(key, 0) + 1
-
-
-async def _answer(status: int, problem: Problem, send: Send, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
-    await respond(send, status, [(b"content-type", b"application/json"), *more], msgspec.json.encode(problem))

@@ -1,10 +1,9 @@
 """uvicorn inside a running event loop: no signals, no logs of its own, limits as docs/http.md says."""
 
 import asyncio
-import contextlib
 import logging
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, cast
 
 import uvicorn
@@ -14,9 +13,10 @@ from routebook.server.http.context import HttpContext
 from routebook.server.http.front import Front
 from routebook.server.http.guard import Guard
 from routebook.server.http.live.socket import LiveSocket
-from routebook.server.http.transport.hosts import known_hosts
-from routebook.server.http.transport.protocol import KEEP_ALIVE_S, BoundedProtocol
-from routebook.server.http.transport.static_files import Pages
+from routebook.server.http.transport.hosts import allowed_hosts
+from routebook.server.http.transport.protocol import KEEP_ALIVE_TIMEOUT_S, BoundedProtocol
+from routebook.server.http.transport.server import EmbeddedServer
+from routebook.server.http.transport.static_files import ConsoleFiles
 from routebook.server.http.transport.websocket import websocket
 
 _SPARE_CONNECTIONS: Final = 500  # beside the watchers
@@ -30,9 +30,9 @@ class Serving:
     def __init__(self, context: HttpContext, *, host: str) -> None:
         settings = context.nameserver.settings
         self._parts = Parts(context)
-        hosts = known_hosts(host, socket.gethostname(), more=settings.http_hosts)
+        hosts = allowed_hosts(host, socket.gethostname(), setting=settings.http_hosts)
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # strangers can cause its warnings at will
-        self._server = _Server(
+        self._server = EmbeddedServer(
             uvicorn.Config(
                 Guard(_front(self._parts), context, hosts=hosts),
                 http=BoundedProtocol,
@@ -45,7 +45,7 @@ class Serving:
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_keep_alive=KEEP_ALIVE_TIMEOUT_S,
                 timeout_graceful_shutdown=_STOP_S,
                 limit_concurrency=settings.http_watchers + _SPARE_CONNECTIONS,
             )
@@ -54,7 +54,7 @@ class Serving:
 
     async def run(self, sock: socket.socket, *, listening: Callable[[], None]) -> None:
         """Until `stop`, and a little longer for answers that are under way."""
-        self._server.listening = listening
+        self._server.on_listening = listening
         self._parts.hub.start()
         try:
             await self._server.serve([sock])
@@ -69,17 +69,4 @@ class Serving:
 def _front(parts: Parts) -> Front:
     if not parts.context.nameserver.settings.console.enabled:
         return Front(build(parts), None, None)
-    return Front(build(parts), Pages(), LiveSocket(parts.context, parts.hub, parts.journal))
-
-
-class _Server(uvicorn.Server):
-    listening: Callable[[], None]
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Signals are the process's business."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.listening()
+    return Front(build(parts), ConsoleFiles(), LiveSocket(parts.context, parts.hub, parts.journal))

@@ -1,1 +1,1 @@
-"""HTTP below the application: uvicorn protocol classes, host and origin checks, static files."""
+"""HTTP below the application: uvicorn subclasses, ASGI helpers, host and origin checks, static files."""

@@ -1,26 +1,25 @@
-"""Which names in a Host header are ours. Pure.
+"""Host header check, the defence against DNS rebinding. Pure.
 
-A page of somebody else's site can make a browser ask this server if that site's name is made to point here (DNS
-rebinding); the Host header then bears that name. So a request by a name that is not ours is refused. An address
-cannot be rebound: requests by any address are fine.
+A malicious site can point its own name at this server; the browser then sends that name as Host. So requests for
+unknown names are rejected. An IP address cannot be rebound, so requests for any address are accepted.
 """
 
 from collections.abc import Iterable
 from ipaddress import ip_address
 
 
-def known_hosts(*names: str, more: str) -> frozenset[str] | None:
-    """Our names in lower case; `more` is what the setting says, parted by commas. None: any name is fine."""
-    extra = [name.strip().lower() for name in more.split(",") if name.strip()]
+def allowed_hosts(*names: str, setting: str) -> frozenset[str] | None:
+    """Names of this server in lower case, plus those of the comma-separated setting. None: `*`, any name."""
+    extra = [name.strip().lower() for name in setting.split(",") if name.strip()]
     return None if "*" in extra else frozenset({"localhost", *(name.lower() for name in names if name), *extra})
 
 
-def is_ours(host: str, known: Iterable[str] | None) -> bool:
-    """Whether a Host header names this server, with or without a port."""
-    if known is None:
+def is_allowed_host(host: str, allowed: Iterable[str] | None) -> bool:
+    """Whether a Host header, with or without a port, names this server."""
+    if allowed is None:
         return True
     name = _without_port(host).lower().rstrip(".")
-    return _is_address(name) or name in known
+    return _is_address(name) or name in allowed
 
 
 def _without_port(host: str) -> str:

@@ -1,26 +1,27 @@
-"""Whether a request comes from a page of this server. Pure.
+"""Same-origin check, the defence against cross-site requests. Pure.
 
-Browsers say where a page that asks is from (`Origin`, and newer ones `Sec-Fetch-Site`); what has neither is no browser.
-The name that a request was sent to (`Host`) is known to be ours by then: see hosts.py.
+Browsers send the origin of the requesting page (`Origin`, newer ones also `Sec-Fetch-Site`); other clients send
+neither. hosts.py has checked the Host header before.
 """
 
 from collections.abc import Iterable
+from typing import Final
 from urllib.parse import urlsplit
 
-_DEFAULT_PORTS = {"http": ":80", "ws": ":80", "https": ":443", "wss": ":443"}
+_DEFAULT_PORTS: Final = {"http": ":80", "ws": ":80", "https": ":443", "wss": ":443"}
 
 
 def is_same_origin(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """False if a page of another site asks. Schemes are not compared: TLS may end before this server."""
-    said: dict[bytes, list[str]] = {}
+    """False if a page of another site sends the request. Ignores the scheme: a proxy may terminate TLS."""
+    values: dict[bytes, list[str]] = {}
     for name, value in headers:
-        said.setdefault(name.lower(), []).append(value.decode("latin-1").strip())
-    if said.get(b"sec-fetch-site", ["same-origin"]) not in (["same-origin"], ["none"]):
+        values.setdefault(name.lower(), []).append(value.decode("latin-1").strip())
+    if values.get(b"sec-fetch-site", ["same-origin"]) not in (["same-origin"], ["none"]):
         return False
-    origins = said.get(b"origin")
+    origins = values.get(b"origin")
     if origins is None:
         return True
-    hosts = said.get(b"host", [])
+    hosts = values.get(b"host", [])
     if len(origins) != 1 or len(hosts) != 1:
         return False
     try:

@@ -1,4 +1,4 @@
-"""The console's page and files, out of the package: nothing else on the disk can be asked for."""
+"""Static files of the console, served from the installed package."""
 
 import asyncio
 import gzip
@@ -12,10 +12,10 @@ import msgspec
 from routebook.console import ASSETS
 from routebook.server.http.errors import Problem
 from routebook.server.http.transport import websocket
-from routebook.server.http.transport.asgi import Receive, Scope, Send, respond
+from routebook.server.http.transport.asgi import Receive, Scope, Send, respond, respond_problem
 
 _PAGES: Final = frozenset({"/", "/brokers", "/topics", "/compare", "/events", "/reports", "/admin"})
-_NAMED: Final = ("/brokers/", "/topics/")  # and one name, with its slashes encoded
+_NAMED_PAGES: Final = ("/brokers/", "/topics/")  # followed by one name, with encoded slashes
 _FILES: Final = "/assets/"
 _INDEX: Final = "index.html"
 _TYPES: Final = {
@@ -30,101 +30,98 @@ _TYPES: Final = {
     ".webmanifest": b"application/manifest+json",
     ".woff2": b"font/woff2",
 }
-_WORTH_PACKING: Final = 512
-POLICY: Final = (
+_MIN_GZIP_BYTES: Final = 512
+_CONTENT_SECURITY_POLICY: Final = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     b"font-src 'self'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
 
 
 class _Asset(msgspec.Struct, frozen=True):
-    """One file, as it is and packed; `packed` is None where that saves nothing."""
+    """One file; `gzipped` is None if compression saves nothing."""
 
     media_type: bytes
     plain: bytes
-    packed: bytes | None
+    gzipped: bytes | None
     tag: str
     changed_ns: int
 
 
-class Pages:
-    """Answers the paths of the console. Files are read when first asked for, and again when they have changed."""
+class ConsoleFiles:
+    """ASGI application for the console's paths. Caches files in memory until they change on disk."""
 
     def __init__(self, folder: Path = ASSETS) -> None:
         self._folder = folder
         self._assets: dict[str, _Asset] = {}
 
     @staticmethod
-    def owns(path: str) -> bool:
-        """`path` as it was sent, still percent-encoded."""
+    def serves(path: str) -> bool:
+        """Whether a raw, percent-encoded path belongs to the console."""
         if path in _PAGES or path.startswith(_FILES):
             return True
-        return any(path.startswith(stem) and path != stem and "/" not in path[len(stem) :] for stem in _NAMED)
+        return any(path.startswith(stem) and path != stem and "/" not in path[len(stem) :] for stem in _NAMED_PAGES)
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         path = scope["path"]
         is_file = path.startswith(_FILES)
         scope["path_template"] = f"{_FILES}*" if is_file else "/console"
         if scope["method"] != "GET":
-            await _refuse(send, 405, Problem("this can only be read", "ask with GET"), (b"allow", b"GET, HEAD"))
+            problem = Problem("the console's files are read-only", "use GET")
+            await respond_problem(send, 405, problem, [(b"allow", b"GET, HEAD")])
             return
         if not is_file:
-            await asyncio.to_thread(websocket.load)  # the page will open one
+            await asyncio.to_thread(websocket.load)  # the page opens one next
         name = unquote(path.removeprefix(_FILES)) if is_file else _INDEX
         asset = None if is_file and name == _INDEX else await asyncio.to_thread(self._asset, name)
         if asset is None:
-            await _refuse(send, 404, Problem("there is no such file", "/ is the console, /schema the API"))
+            await respond_problem(send, 404, Problem("file not found", "/ is the console, /schema describes the API"))
             return
-        await self._answer(scope, send, asset, lasting=is_file)
+        await self._respond(scope, send, asset, immutable=is_file)
 
-    async def _answer(self, scope: Scope, send: Send, asset: _Asset, *, lasting: bool) -> None:
-        asked = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        packs = asset.packed is not None and _takes_gzip(asked.get(b"accept-encoding", ""))
-        tag = f'"{asset.tag}{"-gz" if packs else ""}"'
+    async def _respond(self, scope: Scope, send: Send, asset: _Asset, *, immutable: bool) -> None:
+        request = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        gzipped = asset.gzipped if _accepts_gzip(request.get(b"accept-encoding", "")) else None
+        tag = f'"{asset.tag}{"" if gzipped is None else "-gz"}"'
         headers = [
             (b"content-type", asset.media_type),
             (b"etag", tag.encode()),
-            (b"cache-control", b"public, max-age=31536000, immutable" if lasting else b"no-cache"),
+            (b"cache-control", b"public, max-age=31536000, immutable" if immutable else b"no-cache"),
             (b"vary", b"accept-encoding"),
-            (b"content-security-policy", POLICY),
+            (b"content-security-policy", _CONTENT_SECURITY_POLICY),
         ]
-        if tag in {one.strip().removeprefix("W/") for one in asked.get(b"if-none-match", "").split(",")}:
+        if tag in {one.strip().removeprefix("W/") for one in request.get(b"if-none-match", "").split(",")}:
             await respond(send, 304, headers, None)
             return
-        if packs and asset.packed is not None:
-            await respond(send, 200, [*headers, (b"content-encoding", b"gzip")], asset.packed)
+        if gzipped is not None:
+            await respond(send, 200, [*headers, (b"content-encoding", b"gzip")], gzipped)
         else:
             await respond(send, 200, headers, asset.plain)
 
     def _asset(self, name: str) -> _Asset | None:
-        """On a thread. Only files that stand in the folder, whatever a name says."""
+        """Read a file on a thread; None unless it is a file inside the folder."""
         path = self._folder / name
         try:
             if ".." in path.parts or "\0" in name or not path.is_relative_to(self._folder) or not path.is_file():
                 return None
             changed_ns = path.stat().st_mtime_ns
-            known = self._assets.get(name)
-            if known is not None and known.changed_ns == changed_ns:
-                return known
+            cached = self._assets.get(name)
+            if cached is not None and cached.changed_ns == changed_ns:
+                return cached
             plain = path.read_bytes()
         except (OSError, ValueError):
             return None
-        packed = gzip.compress(plain, compresslevel=9, mtime=0) if len(plain) >= _WORTH_PACKING else plain
+        gzipped = gzip.compress(plain, compresslevel=9, mtime=0) if len(plain) >= _MIN_GZIP_BYTES else plain
         asset = self._assets[name] = _Asset(
             media_type=_TYPES.get(path.suffix, b"application/octet-stream"),
             plain=plain,
-            packed=packed if len(packed) < len(plain) else None,
+            gzipped=gzipped if len(gzipped) < len(plain) else None,
             tag=sha256(plain).hexdigest()[:20],
             changed_ns=changed_ns,
         )
         return asset
 
 
-async def _refuse(send: Send, status: int, problem: Problem, *headers: tuple[bytes, bytes]) -> None:
-    await respond(send, status, [(b"content-type", b"application/json"), *headers], msgspec.json.encode(problem))
-
-
-def _takes_gzip(accepted: str) -> bool:
+def _accepts_gzip(accepted: str) -> bool:
     codings = {coding.partition(";")[0].strip().lower(): coding for coding in accepted.split(",")}
     coding = codings.get("gzip") or codings.get("*")
     return coding is not None and not coding.replace(" ", "").endswith((";q=0", ";q=0.0"))

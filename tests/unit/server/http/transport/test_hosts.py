@@ -1,10 +1,10 @@
-"""Whose name is in the Host header."""
+"""Which Host headers are accepted."""
 
 import pytest
 
-from routebook.server.http.transport.hosts import is_ours, known_hosts
+from routebook.server.http.transport.hosts import allowed_hosts, is_allowed_host
 
-KNOWN = known_hosts("127.0.0.1", "box-7", more="mq.example.com, Other.Example.com ")
+ALLOWED = allowed_hosts("127.0.0.1", "box-7", setting="mq.example.com, Other.Example.com ")
 
 
 @pytest.mark.parametrize(
@@ -23,17 +23,17 @@ KNOWN = known_hosts("127.0.0.1", "box-7", more="mq.example.com, Other.Example.co
         "other.example.com",
     ],
 )
-def test_ours(host: str) -> None:
-    assert is_ours(host, KNOWN)
+def test_addresses_and_names_of_this_server_are_accepted(host: str) -> None:
+    assert is_allowed_host(host, ALLOWED)
 
 
 @pytest.mark.parametrize(
     "host", ["", "evil.example", "evil.example:8876", "localhost.evil.example", "127.0.0.1.evil.example", "[", "[]:1"]
 )
-def test_not_ours(host: str) -> None:
-    assert not is_ours(host, KNOWN)
+def test_other_names_are_rejected(host: str) -> None:
+    assert not is_allowed_host(host, ALLOWED)
 
 
-def test_any_name_where_the_setting_says_so() -> None:
-    assert known_hosts("127.0.0.1", more="a,*") is None
-    assert is_ours("evil.example", None)
+def test_a_star_in_the_setting_accepts_any_name() -> None:
+    assert allowed_hosts("127.0.0.1", setting="a,*") is None
+    assert is_allowed_host("evil.example", None)

@@ -1,4 +1,4 @@
-"""Which requests a page of this server sent, as far as headers tell."""
+"""Which requests count as sent by a page of this server."""
 
 import pytest
 
@@ -8,11 +8,11 @@ from routebook.server.http.transport.origin import is_same_origin
 @pytest.mark.parametrize(
     ("headers", "same"),
     [
-        ({"host": "localhost:8876"}, True),  # no browser
+        ({"host": "localhost:8876"}, True),  # not a browser
         ({"host": "localhost:8876", "origin": "http://localhost:8876"}, True),
         ({"host": "LOCALHOST:8876", "origin": "http://localhost:8876"}, True),
         ({"host": "[::1]:8876", "origin": "http://[::1]:8876"}, True),
-        ({"host": "rb.example", "origin": "https://rb.example"}, True),  # TLS ends before this server
+        ({"host": "rb.example", "origin": "https://rb.example"}, True),  # a proxy terminates TLS
         ({"host": "rb.example:443", "origin": "https://rb.example"}, True),
         ({"host": "rb.example", "origin": "http://rb.example:80"}, True),
         ({"host": "localhost:8876", "origin": "http://localhost:8877"}, False),
@@ -35,7 +35,7 @@ def test_origin(headers: dict[str, str], same: bool) -> None:
     assert is_same_origin([(name.encode(), value.encode()) for name, value in headers.items()]) is same
 
 
-def test_two_of_a_kind_are_none() -> None:
+def test_repeated_headers_are_rejected() -> None:
     page = (b"origin", b"http://localhost")
     assert not is_same_origin([(b"host", b"localhost"), page, page])
     assert not is_same_origin([(b"host", b"localhost"), (b"host", b"other"), page])

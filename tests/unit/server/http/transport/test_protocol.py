@@ -1,4 +1,4 @@
-"""The limits of the HTTP port, over real connections: nobody holds one by doing nothing."""
+"""Time and size limits of the HTTP port, over real connections."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -39,8 +39,8 @@ async def ask(port: int, data: bytes) -> bytes:
 
 
 @asynchronous
-async def test_a_connection_that_says_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "HEAD_S", 0.05)
+async def test_an_idle_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "HEAD_TIMEOUT_S", 0.05)
     with rig() as some:
         async with listening(some) as listener:
             assert await ask(listener.port, b"") == b""
@@ -48,8 +48,8 @@ async def test_a_connection_that_says_nothing_is_closed(monkeypatch: pytest.Monk
 
 
 @asynchronous
-async def test_a_second_request_has_to_be_whole_in_time_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "HEAD_S", 0.2)
+async def test_the_head_timeout_applies_to_a_second_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "HEAD_TIMEOUT_S", 0.2)
     with rig() as some:
         async with listening(some) as listener:
             answer = await ask(listener.port, GET + GET[:20])
@@ -57,20 +57,65 @@ async def test_a_second_request_has_to_be_whole_in_time_too(monkeypatch: pytest.
 
 
 @asynchronous
-async def test_a_head_without_end_is_refused() -> None:
+async def test_an_oversized_head_is_rejected() -> None:
     with rig() as some:
         async with listening(some) as listener:
             begun = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
-            most = protocol.HEAD_BYTES - len(begun)
-            # not a byte more than is looked at: what is left unread would reset the connection
+            most = protocol.MAX_HEAD_BYTES - len(begun)
+            # not a byte more than the server reads: unread data would reset the connection
             assert (await ask(listener.port, begun + b"X: y\r\n" * (most // 6 + 1))).startswith(b"HTTP/1.1 400 ")
             fits = begun + b"Connection: close\r\n" + b"X: y\r\n" * (most // 6 - 10) + b"\r\n"
             assert (await ask(listener.port, fits)).startswith(b"HTTP/1.1 200 ")
 
 
+async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, data: bytes) -> bytes:
+    """Send one request and read its response, keeping the connection open."""
+    writer.write(data)
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    return head + await reader.readexactly(length)
+
+
 @asynchronous
-async def test_a_body_is_not_taken_for_a_head() -> None:
-    body = b"x" * (2 * protocol.HEAD_BYTES)
+async def test_the_first_chunk_of_a_second_head_counts_against_the_limit() -> None:
+    begin = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "
+    with rig() as some:
+        async with listening(some) as listener:
+            reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+            assert b" 200 " in await exchange(reader, writer, GET)
+            fits = begin + b"y" * (protocol.MAX_HEAD_BYTES - len(begin) - 4) + b"\r\n\r\n"
+            assert b" 200 " in await exchange(reader, writer, fits)
+            too_long = begin + b"y" * (protocol.MAX_HEAD_BYTES - len(begin) + 1)
+            assert b" 400 " in await exchange(reader, writer, too_long)
+            assert await reader.read() == b""
+            writer.close()
+
+
+@pytest.mark.parametrize("end", [b"", b"\r\n\r\n"], ids=["unfinished", "complete"])
+@asynchronous
+async def test_a_pipelined_head_counts_against_the_limit(end: bytes) -> None:
+    begin = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "
+    with rig() as some:
+        async with listening(some) as listener:
+            answer = await ask(listener.port, GET + begin + b"y" * protocol.MAX_HEAD_BYTES + end)
+            assert b" 400 " in answer
+
+
+@asynchronous
+async def test_an_empty_line_does_not_keep_a_connection_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "HEAD_TIMEOUT_S", 0.1)
+    with rig() as some:
+        async with listening(some) as listener:
+            reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+            assert b" 200 " in await exchange(reader, writer, GET)
+            writer.write(b"\r\n")
+            assert await reader.read() == b""
+            writer.close()
+
+
+@asynchronous
+async def test_a_body_does_not_count_as_a_head() -> None:
+    body = b"x" * (2 * protocol.MAX_HEAD_BYTES)
     head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
     with rig() as some:
         async with listening(some) as listener:
@@ -78,7 +123,7 @@ async def test_a_body_is_not_taken_for_a_head() -> None:
 
 
 @asynchronous
-async def test_what_is_not_http_is_refused() -> None:
+async def test_invalid_http_is_rejected() -> None:
     with rig() as some:
         async with listening(some) as listener:
             for data in (
@@ -91,7 +136,7 @@ async def test_what_is_not_http_is_refused() -> None:
 
 
 @asynchronous
-async def test_a_body_that_is_never_sent_ends_with_the_answer() -> None:
+async def test_the_response_closes_a_connection_whose_body_is_incomplete() -> None:
     with rig() as some:
         async with listening(some) as listener:
             head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n"
@@ -99,7 +144,7 @@ async def test_a_body_that_is_never_sent_ends_with_the_answer() -> None:
 
 
 @asynchronous
-async def test_requests_one_after_another_on_one_connection() -> None:
+async def test_pipelined_requests_are_answered_in_order() -> None:
     with rig() as some:
         async with listening(some) as listener:
             reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
@@ -112,8 +157,8 @@ async def test_requests_one_after_another_on_one_connection() -> None:
 
 
 @asynchronous
-async def test_a_watcher_that_does_not_read_is_cut_off_and_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "STALL_S", 0.3)
+async def test_a_stalled_watcher_is_disconnected_and_others_continue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "STALL_TIMEOUT_S", 0.3)
     request = b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with rig() as some:
         async with listening(some) as listener:
@@ -126,7 +171,7 @@ async def test_a_watcher_that_does_not_read_is_cut_off_and_others_go_on(monkeypa
 
             async def read() -> None:
                 nonlocal received
-                while b"the last" not in (chunk := await reader.read(1 << 20)):
+                while b"the_last" not in (chunk := await reader.read(1 << 20)):
                     received += len(chunk)
 
             reading = asyncio.ensure_future(read())
@@ -134,7 +179,7 @@ async def test_a_watcher_that_does_not_read_is_cut_off_and_others_go_on(monkeypa
                 some.record(change(number, namespace="x" * 100_000))
                 await asyncio.sleep(0.001)
             await until(lambda: some.context.watchers == 1)
-            some.record(change(1, namespace="the last"))
+            some.record(change(1, namespace="the_last"))
             await reading
             assert received > 300 * 100_000
             assert some.feed.dropped <= 1
@@ -144,7 +189,7 @@ async def test_a_watcher_that_does_not_read_is_cut_off_and_others_go_on(monkeypa
 
 
 @asynchronous
-async def test_stopping_ends_streams_with_a_word() -> None:
+async def test_streams_end_with_a_stopping_event() -> None:
     with rig() as some:
         async with listening(some) as listener:
             reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
@@ -155,7 +200,7 @@ async def test_stopping_ends_streams_with_a_word() -> None:
 
 
 @asynchronous
-async def test_stopping_before_it_serves() -> None:
+async def test_stop_before_the_server_is_up() -> None:
     with rig() as some:
         listener = HttpListener(host="127.0.0.1", port=0, listening=lambda _: None)
         listener.start(some.context)
