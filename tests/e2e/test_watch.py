@@ -20,7 +20,7 @@ async def test_a_watcher_outlives_the_server(tmp_path: Path) -> None:
                 await client.put_kv("n", "1", "v")
             watcher.wait_for_out('"key":"1"')
             first.stop()
-            watcher.wait_for_log("waiting for it to come back|closed the connection|lost")
+            watcher.wait_for_log("waiting for it to return|closed the connection|lost the connection")
             http = url.removeprefix("http://")
             with serving(tmp_path, listen=f"127.0.0.1:{port}", http=http) as second:
                 watcher.wait_for_log("the server was restarted")

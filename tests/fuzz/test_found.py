@@ -11,7 +11,7 @@ from routebook.journal.read.reader import Line, read
 from routebook.journal.record import decode_record
 from routebook.journal.segments import MARK_NAME
 from routebook.journal.write.sequence_reserve import read_mark
-from routebook.peers.fetch import Fetch
+from routebook.peers.fetch import PeerHttp
 from routebook.properties import parse
 from routebook.server.http.live.tab import Tab
 from routebook.server.observe.health import Condition
@@ -93,7 +93,7 @@ async def test_a_nameserver_that_nests_without_end_has_given_no_answer() -> None
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     try:
-        fetch = Fetch("127.0.0.1", server.sockets[0].getsockname()[1])
+        fetch = PeerHttp("127.0.0.1", server.sockets[0].getsockname()[1])
         assert await fetch.get("/v1/digests", dict[str, object]) is None
         assert "recursion" in (fetch.problem or "")
     finally:

@@ -3,7 +3,18 @@
 import pytest
 
 from routebook.journal.record import FORMAT_VERSION, Record, decode_record
-from routebook.sse import Dropped, Missing, Reset, Stopping, alive, of_notice, of_record, opening
+from routebook.sse import (
+    Dropped,
+    Missing,
+    Reset,
+    ServerSentEvent,
+    SseReader,
+    Stopping,
+    alive,
+    of_notice,
+    of_record,
+    opening,
+)
 from tests.support.http import ServerSent, StreamParser
 from tests.support.journal_events import EVERY_KIND
 
@@ -47,3 +58,16 @@ def test_what_is_not_a_record_has_a_name() -> None:
     assert (stopping.id, stopping.event) == ("12", "stopping")
     (reset,) = parser.feed(of_notice(Reset(last_event_id=99, last_seq=5), after=0))
     assert (reset.event, reset.json["last_seq"]) == ("reset", 5)
+
+
+def test_the_reader_assembles_events_from_lines() -> None:
+    reader = SseReader()
+    text = b": hello\r\nevent: x\r\nid: 1\r\ndata: a\r\ndata:b\r\n\r\nid: 2\r\n\r\nretry: 5\r\ndata\r\n\r\n"
+    found = [event for line in text.splitlines(keepends=True) if (event := reader.feed_line(line)) is not None]
+    assert found == [ServerSentEvent("1", "x", b"a\nb"), ServerSentEvent("2", "message", b"")]
+
+
+def test_the_reader_keeps_the_id_of_a_keep_alive() -> None:
+    reader = SseReader("7")
+    assert [reader.feed_line(line) for line in alive(after=12).splitlines(keepends=True)] == [None, None, None]
+    assert reader.last_id == "12"

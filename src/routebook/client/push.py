@@ -1,13 +1,19 @@
-"""What a Routebook tells of its own accord: its stream of events, as hints to look at a route again."""
+"""Route change hints from the event stream of a Routebook, read on a thread and delivered in the event loop."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+import json
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Final
 
-import httpx
 import msgspec
 
-from routebook.client.server_sent import EventLines
+from routebook.client.http import EventStream, HttpClient
+from routebook.codes import ORDER_TOPIC_NAMESPACE
+from routebook.errors import RoutebookError
+from routebook.sse import ServerSentEvent
 
 ROUTE_KINDS: Final = (
     "broker_up",
@@ -20,92 +26,107 @@ ROUTE_KINDS: Final = (
     "topic_deleted",
     "kv_changed",
 )
-_ORDER_NAMESPACE: Final = "ORDER_TOPIC_CONFIG"
-_CONNECT_S: Final = 5.0
-_SILENT_S: Final = 45.0  # a living server says so every 15
-_FIRST_WAIT_S: Final = 0.5
-_LAST_WAIT_S: Final = 30.0
+_CONNECT_TIMEOUT_S: Final = 5.0
+_MIN_RETRY_S: Final = 0.5
+_MAX_RETRY_S: Final = 30.0
 
 
-class Touched(msgspec.Struct, frozen=True):
-    """Whose routes an event may have changed: of these topics, and of all on this broker."""
+class AffectedRoutes(msgspec.Struct, frozen=True):
+    """Routes that an event may have changed: those of `topics`, and those of all topics on `broker`."""
 
     topics: frozenset[str] = frozenset()
     broker: str | None = None
 
 
-def touched(record: dict[str, Any]) -> Touched:
-    """What one record of the journal may have changed. Pure."""
+def affected_routes(record: Mapping[str, Any]) -> AffectedRoutes:
+    """Return the routes that one journal record may have changed. Pure."""
     match record.get("kind"):
         case "topics_changed":
             changed = frozenset[str]().union(*(record.get(field) or () for field in ("added", "changed", "removed")))
-            return Touched(topics=changed)
+            return AffectedRoutes(topics=changed)
         case "topic_deleted":
-            return Touched(topics=frozenset({str(record.get("topic"))}))
+            return AffectedRoutes(topics=frozenset({str(record.get("topic"))}))
         case "kv_changed":
-            order = record.get("namespace") == _ORDER_NAMESPACE
-            return Touched(topics=frozenset({str(record.get("key"))}) if order else frozenset())
+            is_order = record.get("namespace") == ORDER_TOPIC_NAMESPACE
+            return AffectedRoutes(topics=frozenset({str(record.get("key"))}) if is_order else frozenset())
         case _:
-            return Touched(broker=record.get("broker"))
+            return AffectedRoutes(broker=record.get("broker"))
 
 
-class Pushed:
-    """The events of one Routebook, for as long as `run` runs; comes back after every loss, and says so by `lost_sight`.
+class PushStream:
+    """The event stream of one Routebook, reconnected until `run` is cancelled.
 
-    `told` gets what each event touched. `lost_sight` is called whenever the stream begins, for anything may have
-    happened before. `connected` is whether the stream is open just now.
+    `on_event` receives the routes that each event affects. `on_gap` is called whenever events may have been missed:
+    when a stream begins, and for an event that cannot be read.
     """
 
     def __init__(
         self,
         url: str,
         *,
-        told: Callable[[Touched], None],
-        lost_sight: Callable[[], None],
-        kinds: Iterable[str] = ROUTE_KINDS,
-        headers: dict[str, str] | None = None,
+        on_event: Callable[[AffectedRoutes], None],
+        on_gap: Callable[[], None],
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.connected = False
-        self.problem: str | None = None  # why the stream is not open, for people
-        self._url = f"{url.rstrip('/')}/v1/events"
-        self._told = told
-        self._lost_sight = lost_sight
-        self._params = {"kind": list(kinds)}
-        self._headers = headers or {}
+        self.problem: str | None = None  # why the stream is not open
+        self._http = HttpClient(url, timeout_s=_CONNECT_TIMEOUT_S, headers=headers)
+        self._on_event = on_event
+        self._on_gap = on_gap
 
     async def run(self) -> None:
-        """Until cancelled."""
-        wait_s = _FIRST_WAIT_S
-        timeout = httpx.Timeout(_CONNECT_S, read=_SILENT_S)
-        async with httpx.AsyncClient(timeout=timeout, trust_env=False, headers=self._headers) as web:
-            while True:
-                try:
-                    async with web.stream("GET", self._url, params=self._params) as response:
-                        response.raise_for_status()
-                        wait_s = _FIRST_WAIT_S
-                        await self._read(response)
-                    self.problem = f"{self._url}: closed the connection"
-                except (httpx.HTTPError, httpx.InvalidURL) as error:
-                    self.problem = f"{self._url}: {str(error) or type(error).__name__}"
-                finally:
-                    self.connected = False
-                await asyncio.sleep(wait_s)
-                wait_s = min(2 * wait_s, _LAST_WAIT_S)
+        """Read and reconnect until cancelled."""
+        retry_s = _MIN_RETRY_S
+        while True:
+            try:
+                await self._read_stream()
+                self.problem = f"{self._http.url}: the server closed the stream"
+            except RoutebookError as error:
+                self.problem = str(error)
+            if self.connected:
+                self.connected, retry_s = False, _MIN_RETRY_S
+            await asyncio.sleep(retry_s)
+            retry_s = min(2 * retry_s, _MAX_RETRY_S)
 
-    async def _read(self, response: httpx.Response) -> None:
-        lines = EventLines()
+    async def _read_stream(self) -> None:
+        """Read one connection on a thread until it ends; a cancellation aborts it."""
+        loop = asyncio.get_running_loop()
+        streams: list[EventStream] = []
+        stopped = threading.Event()
+
+        def read() -> None:
+            with self._http.events({"kind": ROUTE_KINDS}) as stream, suppress(RuntimeError):  # the loop was closed
+                streams.append(stream)
+                if stopped.is_set():
+                    return
+                loop.call_soon_threadsafe(self._opened)
+                for event in stream:
+                    loop.call_soon_threadsafe(self._received, event)
+
+        executor = ThreadPoolExecutor(1, thread_name_prefix="routebook-push")
+        try:
+            await asyncio.wrap_future(executor.submit(read))
+        except asyncio.CancelledError:
+            self.connected = False
+            raise
+        finally:
+            stopped.set()
+            for stream in streams:
+                stream.abort()
+            executor.shutdown(wait=False)
+
+    def _opened(self) -> None:
         self.connected, self.problem = True, None
-        self._lost_sight()
-        rest = b""
-        async for (
-            chunk
-        ) in response.aiter_bytes():  # not aiter_lines: a name may hold what Unicode takes for a line's end
-            *whole, rest = (rest + chunk).split(b"\n")
-            for line in whole:
-                sent = lines.line(line)
-                if sent is None:
-                    continue
-                if sent.event == "message":
-                    self._told(touched(msgspec.json.decode(sent.data)))
-                else:  # missing, reset, dropped: something was not told
-                    self._lost_sight()
+        self._on_gap()
+
+    def _received(self, event: ServerSentEvent) -> None:
+        if event.name != "message":  # missing, reset, dropped
+            self._on_gap()
+            return
+        try:
+            # json reads a lone surrogate, which Java allows in names; msgspec rejects it.
+            affected = affected_routes(json.loads(event.data))
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            self._on_gap()
+        else:
+            self._on_event(affected)

@@ -16,7 +16,7 @@ from routebook.errors import ConnectionFailed, RequestError, TopicNotExist
 from routebook.model import TopicRoute
 
 if TYPE_CHECKING:
-    from routebook.client.push import Touched
+    from routebook.client.push import AffectedRoutes
 
 POLL_INTERVAL_S: Final = 30.0  # Java: pollNameServerInterval
 
@@ -82,9 +82,9 @@ class RouteWatcher:
         if self._push is None:
             yield
             return
-        from routebook.client.push import Pushed  # noqa: PLC0415 - loads an HTTP client, which few need
+        from routebook.client.push import PushStream  # noqa: PLC0415 - loads an HTTP client, which few need
 
-        stream = Pushed(self._push, told=self._told, lost_sight=self.nudge, headers=self._push_headers)
+        stream = PushStream(self._push, on_event=self._nudge_affected, on_gap=self.nudge, headers=self._push_headers)
         task = asyncio.create_task(stream.run(), name=f"events of {self._push}")
         try:
             yield
@@ -92,12 +92,12 @@ class RouteWatcher:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    def _told(self, touched: "Touched") -> None:
+    def _nudge_affected(self, affected: "AffectedRoutes") -> None:
         for topic in self._topics:
             route = self.routes.get(topic)
-            on_broker = route is not None and any(data.broker_name == touched.broker for data in route.broker_datas)
-            unknown = route is None and touched.broker is not None
-            if topic in touched.topics or on_broker or unknown:
+            on_broker = route is not None and any(data.broker_name == affected.broker for data in route.broker_datas)
+            unknown = route is None and affected.broker is not None
+            if topic in affected.topics or on_broker or unknown:
                 self.nudge(topic)
 
     async def _events(self) -> AsyncGenerator[WatchEvent, None]:

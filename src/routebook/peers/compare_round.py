@@ -18,7 +18,7 @@ from routebook.errors import RequestError, TopicNotExist
 from routebook.model import ClusterInfo, RoutePolicy, TopicRoute
 from routebook.peers.digest import FORMAT, BucketDigest, Digest
 from routebook.peers.digests import Digests
-from routebook.peers.fetch import Fetch
+from routebook.peers.fetch import PeerHttp
 from routebook.routes import RouteTable
 
 SAMPLE: Final = 50  # topics taken in turn
@@ -40,7 +40,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 class Comparison:
     """This NameServer and one peer."""
 
-    def __init__(self, routes: RouteTable, client: NameServerClient, *, peer: str, fetch: Fetch | None) -> None:
+    def __init__(self, routes: RouteTable, client: NameServerClient, *, peer: str, fetch: PeerHttp | None) -> None:
         self._routes = routes
         self._client = client
         self._peer = peer
@@ -56,7 +56,7 @@ class Comparison:
                 return await self._by_digest(self._fetch, theirs, suspects)
         return await self._by_sample(suspects)
 
-    async def _by_digest(self, fetch: Fetch, theirs: Digest, suspects: Sequence[str]) -> Round:
+    async def _by_digest(self, fetch: PeerHttp, theirs: Digest, suspects: Sequence[str]) -> Round:
         ours = await self._digests.digest()
         pairs = enumerate(zip(ours.buckets, theirs.buckets, strict=False))
         buckets = [number for number, (mine, other) in pairs if mine != other]
@@ -72,7 +72,7 @@ class Comparison:
         looked_at = None if len(buckets) <= _MOST_BUCKETS and len(topics) <= MOST_TOPICS else frozenset(chosen)
         return Round(found=found, topics=looked_at, by="digest", requests=requests + 1 + len(chosen))
 
-    async def _differing_topics(self, fetch: Fetch, number: int) -> list[str]:
+    async def _differing_topics(self, fetch: PeerHttp, number: int) -> list[str]:
         theirs = await fetch.get(f"/v1/digest/{number}", BucketDigest)
         ours = await self._digests.bucket(number)
         if theirs is None or ours is None:

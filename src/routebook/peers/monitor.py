@@ -14,7 +14,7 @@ from routebook.events import PeerAgreed, PeerDiverged
 from routebook.peers.address import parse_peer
 from routebook.peers.compare_round import Comparison, Round
 from routebook.peers.divergence import Divergence
-from routebook.peers.fetch import Fetch
+from routebook.peers.fetch import PeerHttp
 from routebook.routes import RouteTable
 
 _SHOWN: Final = 50  # differences in a report
@@ -52,7 +52,7 @@ class Watched:
         )
         port = address.http_port
         host = address.remoting.host
-        self._fetch = None if port is None else Fetch(host, port, timeout_s=_TIMEOUT_S, credentials=credentials)
+        self._fetch = None if port is None else PeerHttp(host, port, timeout_s=_TIMEOUT_S, credentials=credentials)
         self._comparison = Comparison(routes, self._client, peer=self.name, fetch=self._fetch)
         self._divergence = Divergence(self.name, lasting_ms=lasting_ms)
         self._last: Round | None = None

@@ -7,9 +7,8 @@ from itertools import islice
 
 import pytest
 
-from routebook.cli.commands.watch import Watcher
-from routebook.cli.http_client import Refused, Web
-from routebook.client.server_sent import EventLines, ServerSent
+from routebook.cli.commands.watch import EventWatcher
+from routebook.client.http import HttpClient, HttpStatusError
 from routebook.errors import NotANameServer, Unreachable
 from routebook.journal.record import decode_record
 from tests.support.shell import routebook
@@ -76,17 +75,22 @@ def port() -> Iterator[Callable[..., Port]]:
 class Watched:
     """The first records that a watcher sees, and what it says meanwhile."""
 
-    def __init__(self, url: str, count: int, *, after: int | None = None, silent_s: float = 20) -> None:
+    def __init__(self, url: str, count: int, *, after: int | None = None, silence_s: float = 20) -> None:
         self.said: list[str] = []
         self.waited: list[float] = []
-        watcher = Watcher(
-            Web(url), {"topic": ["T é"]}, after=after, silent_s=silent_s, wait=self.waited.append, say=self.said.append
+        watcher = EventWatcher(
+            HttpClient(url),
+            {"topic": ["T é"]},
+            after=after,
+            silence_s=silence_s,
+            sleep=self.waited.append,
+            log=self.said.append,
         )
         self.seqs: list[int] = []
         events = watcher.events()
-        for sent in islice(events, count):
-            seen = decode_record(sent.data.encode())
-            watcher.saw(seen)
+        for event in islice(events, count):
+            seen = decode_record(event.data)
+            watcher.check_restart(seen)
             self.seqs.append(seen.seq)
 
 
@@ -99,8 +103,8 @@ def test_it_comes_back_with_the_number_of_the_last_record(port: Callable[..., Po
     assert "last-event-id" not in first.lower()
     assert "last-event-id: 8" in second.lower()
     assert [line.partition(" ")[2] for line in seen.said] == [
-        "closed the connection; trying again",
-        "again, after record 8",
+        "closed the connection; reconnecting",
+        "after record 8",
     ]
 
 
@@ -120,14 +124,14 @@ def test_a_slow_reader_goes_on_at_once(port: Callable[..., Port]) -> None:
     seen = Watched(port(OK + record(7) + dropped, OK + record(8)).url, 2)
     assert seen.seqs == [7, 8]
     assert seen.waited == [0]
-    assert "dropped us: read too slowly; going on after record 7" in seen.said[0]
+    assert "dropped this reader: read too slowly; resuming after record 7" in seen.said[0]
 
 
 def test_a_restart_is_said(port: Callable[..., Port]) -> None:
     stopping = b'event: stopping\nid: 7\ndata: {"resume_after":7,"why":"the server stops"}\n\n'
     seen = Watched(port(OK + record(7) + stopping, OK + record(8, boot="b2")).url, 2)
     assert seen.seqs == [7, 8]
-    assert "stops; waiting for it to come back" in seen.said[0]
+    assert "is stopping; waiting for it to return" in seen.said[0]
     assert seen.said[-1] == "the server was restarted"
 
 
@@ -135,13 +139,13 @@ def test_what_is_missing_is_said(port: Callable[..., Port]) -> None:
     missing = b'event: missing\nid: 9\ndata: {"first":8,"last":9,"why":"not kept"}\n\n'
     reset = b'event: reset\ndata: {"last_event_id":99,"last_seq":3,"hint":"another\'s"}\n\n'
     seen = Watched(port(OK + reset + record(7) + missing + record(10)).url, 2, after=99)
-    assert seen.said == ["the server does not know record 99: another's", "records 8 to 9 are missing: not kept"]
+    assert seen.said == ["the server has no record 99: another's", "records 8 to 9 are missing: not kept"]
 
 
 def test_a_server_that_falls_silent_is_left(port: Callable[..., Port]) -> None:
-    seen = Watched(port(None, OK + record(1)).url, 1, silent_s=0.05)
+    seen = Watched(port(None, OK + record(1)).url, 1, silence_s=0.05)
     assert seen.seqs == [1]
-    assert "silent for 0.05 s" in seen.said[0]
+    assert "sent nothing for 0.05 s" in seen.said[0]
 
 
 def test_it_waits_ever_longer_for_a_server_that_is_gone(port: Callable[..., Port]) -> None:
@@ -156,7 +160,7 @@ def test_it_waits_ever_longer_for_a_server_that_is_gone(port: Callable[..., Port
 
     said: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        list(Watcher(Web(there.url), {}, wait=wait, say=said.append).events())
+        list(EventWatcher(HttpClient(there.url), {}, sleep=wait, log=said.append).events())
     assert waited == [0.5, 1, 2, 4, 8, 15, 15, 15]
     assert "cannot be reached" in said[-1]
 
@@ -172,7 +176,7 @@ def test_the_first_connection_must_succeed(port: Callable[..., Port]) -> None:
 
 def test_a_refusal_is_told_with_its_hint(port: Callable[..., Port]) -> None:
     body = b'{"error":"2000 watch already","hint":"come back later"}'
-    with pytest.raises(Refused, match=r"2000 watch already \(come back later\)"):
+    with pytest.raises(HttpStatusError, match=r"2000 watch already \(come back later\)"):
         Watched(port(b"HTTP/1.1 503 Busy\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)).url, 1)
 
 
@@ -186,10 +190,3 @@ def test_a_kind_that_is_none() -> None:
     ran = routebook("watch", "--kind", "broker_upp")
     assert ran.code == 2
     assert "broker_up" in ran.err
-
-
-def test_events_out_of_lines() -> None:
-    lines = EventLines()
-    text = b": hello\r\nevent: x\r\nid: 1\r\ndata: a\r\ndata:b\r\n\r\nid: 2\r\n\r\nretry: 5\r\ndata\r\n\r\n"
-    found = [sent for line in text.splitlines(keepends=True) if (sent := lines.line(line)) is not None]
-    assert found == [ServerSent("1", "x", "a\nb"), ServerSent("2", "message", "")]

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 
-from routebook.client.push import ROUTE_KINDS, Pushed, Touched, touched
+from routebook.client.push import ROUTE_KINDS, AffectedRoutes, PushStream, affected_routes
 from routebook.journal.record import KINDS
 from tests.support.asynchronous import asynchronous
 
@@ -22,43 +22,43 @@ def test_kinds_are_those_of_the_journal() -> None:
     [
         (
             {"kind": "topics_changed", "broker": "b", "added": {"t1": [6, 8, 8, 0]}, "removed": ["t2"]},
-            Touched(topics=frozenset({"t1", "t2"})),
+            AffectedRoutes(topics=frozenset({"t1", "t2"})),
         ),
-        ({"kind": "topic_deleted", "topic": "t"}, Touched(topics=frozenset({"t"}))),
+        ({"kind": "topic_deleted", "topic": "t"}, AffectedRoutes(topics=frozenset({"t"}))),
         (
             {"kind": "kv_changed", "namespace": "ORDER_TOPIC_CONFIG", "key": "t"},
-            Touched(topics=frozenset({"t"})),
+            AffectedRoutes(topics=frozenset({"t"})),
         ),
-        ({"kind": "kv_changed", "namespace": "other", "key": "t"}, Touched()),
-        ({"kind": "broker_down", "broker": "b"}, Touched(broker="b")),
-        ({"kind": "permission_wiped", "broker": "b", "topics": 3}, Touched(broker="b")),
+        ({"kind": "kv_changed", "namespace": "other", "key": "t"}, AffectedRoutes()),
+        ({"kind": "broker_down", "broker": "b"}, AffectedRoutes(broker="b")),
+        ({"kind": "permission_wiped", "broker": "b", "topics": 3}, AffectedRoutes(broker="b")),
     ],
 )
-def test_touched(record: dict[str, object], wanted: Touched) -> None:
-    assert touched(record) == wanted
+def test_affected_routes_of_a_record(record: dict[str, object], wanted: AffectedRoutes) -> None:
+    assert affected_routes(record) == wanted
 
 
-class Told:
-    """What a stream brought about."""
+class Calls:
+    """The calls that a stream made."""
 
     def __init__(self) -> None:
-        self.seen: list[Touched | str] = []
+        self.seen: list[AffectedRoutes | str] = []
         self._more = asyncio.Event()
 
-    def told(self, what: Touched) -> None:
+    def on_event(self, what: AffectedRoutes) -> None:
         self._add(what)
 
-    def lost_sight(self) -> None:
-        self._add("lost sight")
+    def on_gap(self) -> None:
+        self._add("gap")
 
-    async def until(self, count: int) -> list[Touched | str]:
+    async def until(self, count: int) -> list[AffectedRoutes | str]:
         async with asyncio.timeout(20):
             while len(self.seen) < count:
                 self._more.clear()
                 await self._more.wait()
         return self.seen
 
-    def _add(self, what: Touched | str) -> None:
+    def _add(self, what: AffectedRoutes | str) -> None:
         self.seen.append(what)
         self._more.set()
 
@@ -66,7 +66,7 @@ class Told:
 Serve = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
-async def stream_of(*connections: Serve, count: int) -> tuple[list[Touched | str], Pushed]:
+async def stream_of(*connections: Serve, count: int) -> tuple[list[AffectedRoutes | str], PushStream]:
     """What a server brings about that treats each connection as told, and then no more."""
     left = list(connections)
 
@@ -76,13 +76,13 @@ async def stream_of(*connections: Serve, count: int) -> tuple[list[Touched | str
             await left.pop(0)(writer)
         writer.close()
 
-    told = Told()
+    seen_by = Calls()
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
-        pushed = Pushed(f"http://127.0.0.1:{port}/", told=told.told, lost_sight=told.lost_sight)
+        pushed = PushStream(f"http://127.0.0.1:{port}/", on_event=seen_by.on_event, on_gap=seen_by.on_gap)
         task = asyncio.create_task(pushed.run())
-        seen = await told.until(count)
+        seen = await seen_by.until(count)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     return seen, pushed
@@ -104,7 +104,7 @@ async def test_an_event_cut_anywhere_and_a_name_with_a_line_separator() -> None:
             await writer.drain()
 
     seen, _ = await stream_of(byte_by_byte, count=2)
-    assert seen[:2] == ["lost sight", Touched(topics=frozenset({"odd\u2028name"}))]
+    assert seen[:2] == ["gap", AffectedRoutes(topics=frozenset({"odd\u2028name"}))]
 
 
 @asynchronous
@@ -119,7 +119,7 @@ async def test_it_comes_back_after_a_loss_a_refusal_and_garbage() -> None:
         writer.write(b"\0\1\2\3")
 
     seen, pushed = await stream_of(one, refuse, garbage, one, count=4)
-    assert seen == ["lost sight", Touched(broker="b")] * 2
+    assert seen == ["gap", AffectedRoutes(broker="b")] * 2
     assert not pushed.connected
 
 
@@ -129,4 +129,23 @@ async def test_what_was_not_told_is_looked_for() -> None:
         writer.write(HEAD + sent({"resume_after": 7}, "dropped"))
 
     seen, _ = await stream_of(dropped, count=2)
-    assert seen[:2] == ["lost sight", "lost sight"]
+    assert seen[:2] == ["gap", "gap"]
+
+
+@asynchronous
+async def test_an_event_with_a_lone_surrogate_is_read() -> None:
+    async def half_a_pair(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + b'data: {"kind":"topic_deleted","topic":"a\\ud800b"}\n\n')
+
+    seen, _ = await stream_of(half_a_pair, count=2)
+    assert seen[:2] == ["gap", AffectedRoutes(topics=frozenset({"a\ud800b"}))]
+
+
+@pytest.mark.parametrize("data", ["{", "[]", '{"kind":"topics_changed","added":1}'])
+@asynchronous
+async def test_an_event_that_cannot_be_read_counts_as_a_gap(data: str) -> None:
+    async def unreadable(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + f"data: {data}\n\n".encode())
+
+    seen, _ = await stream_of(unreadable, count=2)
+    assert seen[:2] == ["gap", "gap"]

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
-from routebook.cli.http_client import Http, Web, in_path
+from routebook.cli.http_client import Http, open_http
 from routebook.cli.output import EXIT_FINE, EXIT_NO, Json, complain, print_json, print_table, say
 from routebook.cli.parameters import Argument, Option
 from routebook.cli.permissions import permission_text
 from routebook.cli.times import format_time_or, parse_time
+from routebook.client.http import path_segment
 from routebook.errors import UsageError
 from routebook.history.query.answers import Cause, Certainty, RouteTimeline, RouteVersion
 from routebook.history.query.history import History
@@ -54,7 +55,7 @@ def history(
 
 def _route_at(topic: str, at_ms: int, home: str | None, http: str | None) -> RouteAnswer:
     if http is not None:
-        return Web(http).get(f"/v1/routes/{in_path(topic)}", RouteAnswer, at=at_ms)
+        return open_http(http).get(f"/v1/routes/{path_segment(topic)}", RouteAnswer, {"at": at_ms})
     from routebook.server.http.views.tables import past_route
 
     return _from_home(home, lambda past: past_route(past.route_at(topic, at_ms)))
@@ -62,7 +63,7 @@ def _route_at(topic: str, at_ms: int, home: str | None, http: str | None) -> Rou
 
 def _timeline(topic: str, limit: int, home: str | None, http: str | None) -> RouteTimeline:
     if http is not None:
-        return Web(http).get(f"/v1/routes/{in_path(topic)}/history", RouteTimeline, limit=limit)
+        return open_http(http).get(f"/v1/routes/{path_segment(topic)}/history", RouteTimeline, {"limit": limit})
     return _from_home(home, lambda past: past.timeline(topic, limit=limit))
 
 

@@ -3,23 +3,22 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from http.client import HTTPException
 from typing import Annotated, Any, Final
 
 import msgspec
 
-from routebook.cli.http_client import DEFAULT_URL, Http, Refused, Web
+from routebook.cli.http_client import Http, open_http
 from routebook.cli.output import EXIT_FINE, complain, printable
 from routebook.cli.parameters import Option
-from routebook.client.server_sent import EventLines, ServerSent
+from routebook.client.http import DEFAULT_URL, MAX_SILENCE_S, EventStream, HttpClient, HttpStatusError
 from routebook.errors import ConnectionFailed, JournalError, UsageError
 from routebook.journal.read.describe import describe_event
 from routebook.journal.record import KINDS, Record, decode_record
+from routebook.sse import ServerSentEvent
 from routebook.times import format_time
 
-_SILENT_S: Final = 45.0  # a living server says so every 15
-_FIRST_WAIT_S: Final = 0.5
-_LAST_WAIT_S: Final = 15.0
+_MIN_RETRY_S: Final = 0.5
+_MAX_RETRY_S: Final = 15.0
 
 
 def watch(
@@ -41,115 +40,106 @@ def watch(
         if one not in KINDS:
             raise UsageError(f"--kind {one}: there are {', '.join(sorted(KINDS))}")
     query = {"topic": topic or [], "broker": broker or [], "kind": kind or []}
-    web = Web(http or DEFAULT_URL)
-    watcher = Watcher(web, {name: values for name, values in query.items() if values}, after=after)
+    watcher = EventWatcher(open_http(http or DEFAULT_URL), query, after=after)
     try:
-        for sent in watcher.events():
-            _show(watcher, sent, as_json=as_json)
+        for event in watcher.events():
+            _show(watcher, event, as_json=as_json)
     except KeyboardInterrupt:
         pass
     return EXIT_FINE
 
 
-class Watcher:
-    """A stream of events that survives the connections it comes over."""
+class EventWatcher:
+    """Reads the event stream of a server, and resumes it over new connections."""
 
     def __init__(
         self,
-        web: Web,
+        http: HttpClient,
         query: dict[str, list[str]],
         *,
         after: int | None = None,
-        silent_s: float = _SILENT_S,
-        wait: Callable[[float], None] = time.sleep,
-        say: Callable[[str], None] = complain,
+        silence_s: float = MAX_SILENCE_S,
+        sleep: Callable[[float], None] = time.sleep,
+        log: Callable[[str], None] = complain,
     ) -> None:
-        self._web = web
+        self._http = http
         self._query = query
-        self._lines = EventLines()
-        self._lines.last_id = "" if after is None else str(after)
-        self._silent_s = silent_s
-        self._wait = wait
-        self._say = say
+        self._last_id = "" if after is None else str(after)
+        self._silence_s = silence_s
+        self._sleep = sleep
+        self._log = log
         self._boot: str | None = None
-        self._wait_s = _FIRST_WAIT_S
+        self._retry_s = _MIN_RETRY_S
 
-    def events(self) -> Iterator[ServerSent]:
-        """Records, without end. Raises where the very first connection fails."""
+    def events(self) -> Iterator[ServerSentEvent]:
+        """Yield records without end. Raises if the first connection fails."""
         yield from self._one_connection()
         while True:
-            self._wait(self._wait_s)
-            self._wait_s = min(max(2 * self._wait_s, _FIRST_WAIT_S), _LAST_WAIT_S)
+            self._sleep(self._retry_s)
+            self._retry_s = min(max(2 * self._retry_s, _MIN_RETRY_S), _MAX_RETRY_S)
             try:
                 yield from self._one_connection(again=True)
-            except (ConnectionFailed, Refused) as problem:
-                if self._wait_s >= _LAST_WAIT_S:
-                    self._say(f"{problem}; trying again")
+            except (ConnectionFailed, HttpStatusError) as error:
+                if self._retry_s >= _MAX_RETRY_S:
+                    self._log(f"{error}; retrying")
 
-    def saw(self, record: Record) -> None:
-        """Tell of a restart, when a record shows it."""
+    def check_restart(self, record: Record) -> None:
+        """Log a restart of the server, which a record with another boot id shows."""
         if self._boot is not None and record.boot != self._boot:
-            self._say("the server was restarted")
+            self._log("the server was restarted")
         self._boot = record.boot
 
-    def _one_connection(self, *, again: bool = False) -> Iterator[ServerSent]:
-        headers = {"accept": "text/event-stream"}
-        if self._lines.last_id:
-            headers["last-event-id"] = self._lines.last_id
-        with self._web.open("/v1/events", self._query, headers=headers, silent_s=self._silent_s) as response:
+    def _one_connection(self, *, again: bool = False) -> Iterator[ServerSentEvent]:
+        with self._http.events(self._query, last_id=self._last_id, silence_s=self._silence_s) as stream:
             if again:
-                self._say(f"connected again{f', after record {self._lines.last_id}' if self._lines.last_id else ''}")
-            self._wait_s = _FIRST_WAIT_S
+                self._log(f"reconnected{f' after record {self._last_id}' if self._last_id else ''}")
+            self._retry_s = _MIN_RETRY_S
             try:
-                while raw := response.readline():
-                    sent = self._lines.line(raw)
-                    if sent is None:
-                        continue
-                    if sent.event == "message":
-                        yield sent
-                    elif not self._noticed(sent):
+                for event in stream:
+                    if event.name == "message":
+                        yield event
+                    elif not self._handle_notice(event, stream):
                         return
-                self._say(f"{self._web.url} closed the connection; trying again")
-            except TimeoutError:
-                self._say(f"{self._web.url} has been silent for {self._silent_s:g} s; trying again")
-            except (OSError, HTTPException) as problem:
-                self._say(f"the connection was lost: {str(problem) or type(problem).__name__}; trying again")
+                self._log(f"{self._http.url} closed the connection; reconnecting")
+            except ConnectionFailed as error:
+                self._log(f"{error}; reconnecting")
             finally:
-                self._lines.cut_off()
+                self._last_id = stream.last_id
 
-    def _noticed(self, sent: ServerSent) -> bool:
-        """Tell what is not a record; False: the stream ends here."""
+    def _handle_notice(self, event: ServerSentEvent, stream: EventStream) -> bool:
+        """Log what is not a record; return False if the stream ends here."""
         try:
-            told: dict[str, Any] = msgspec.json.decode(sent.data, type=dict[str, Any])
+            notice: dict[str, Any] = msgspec.json.decode(event.data, type=dict[str, Any])
         except msgspec.DecodeError:
-            told = {}
-        match sent.event:
+            notice = {}
+        match event.name:
             case "missing":
-                self._say(f"records {told.get('first')} to {told.get('last')} are missing: {told.get('why')}")
+                self._log(f"records {notice.get('first')} to {notice.get('last')} are missing: {notice.get('why')}")
             case "reset":
-                self._lines.last_id = ""
-                self._say(f"the server does not know record {told.get('last_event_id')}: {told.get('hint')}")
+                stream.last_id = ""
+                self._log(f"the server has no record {notice.get('last_event_id')}: {notice.get('hint')}")
             case "dropped":
-                self._wait_s = 0.0
-                self._say(f"the server dropped us: {told.get('why')}; going on after record {told.get('resume_after')}")
+                self._retry_s = 0.0
+                position = notice.get("resume_after")
+                self._log(f"the server dropped this reader: {notice.get('why')}; resuming after record {position}")
                 return False
             case "stopping":
-                self._say(f"{self._web.url} stops; waiting for it to come back")
+                self._log(f"{self._http.url} is stopping; waiting for it to return")
                 return False
             case _:
-                pass  # a newer server's
+                pass  # sent by a newer server
         return True
 
 
-def _show(watcher: Watcher, sent: ServerSent, *, as_json: bool) -> None:
+def _show(watcher: EventWatcher, event: ServerSentEvent, *, as_json: bool) -> None:
     try:
-        record = decode_record(sent.data.encode())
-    except JournalError as problem:
-        complain(f"not shown: {problem}")
+        record = decode_record(event.data)
+    except JournalError as error:
+        complain(f"skipped an event: {error}")
         return
-    watcher.saw(record)
+    watcher.check_restart(record)
     if as_json:
-        print(sent.data)
+        print(event.data.decode("utf-8", "replace"))
     else:
         print(f"{format_time(record.at)} {record.seq:>8} {record.kind:<20} {printable(describe_event(record))}")
     sys.stdout.flush()
