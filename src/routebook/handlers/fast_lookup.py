@@ -1,17 +1,18 @@
-"""Look-ups that came before, but for their opaque: known by their bytes, and answered without decoding anything.
+"""Fast path for repeated look-ups: recognises a frame by its bytes and answers from the route cache without decoding.
 
     length, header word, {"code":105,"extFields":{"topic":"T"},"flag":0,"language":"JAVA","opaque":  4711  ,"serialize…}
-    └────────────────────────────────── known by ─────────────────────────────────────────────────┘ digits └─ rest ───┘
+    └──────────────────────────── prefix: the key ────────────────────────────────────────────────┘ digits └─ suffix ─┘
 
-A client asks for the same few topics for as long as it lives, and only this number changes. What is answered comes from
-the route cache, and is answered only while that is fresh: everything else takes the way of all requests.
+A client asks for the same few topics throughout its life, and only the opaque changes. A frame that is not recognised,
+or whose cached route is stale, takes the normal path.
 """
 
 from struct import Struct
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
+from routebook.bounded_cache import BoundedCache
 from routebook.codes import FLAG_ONEWAY, FLAG_RESPONSE
 from routebook.handlers.lookup import cache_key
 from routebook.handlers.nameserver import NameServer
@@ -21,140 +22,123 @@ from routebook.wire.codec import success_around_opaque
 from routebook.wire.command import Command
 from routebook.wire.json_header import says_all_in_plain_json
 
-_MARK: Final = b'"opaque":'
-_LONGEST: Final = 512  # up to the opaque, and after it: peers choose both, and memory is bounded
-_MOST_DIGITS: Final = 9
+Pieces: TypeAlias = tuple[bytes, bytes, bytes, bytes]  # of one answer, to be sent one after the other
+
+_OPAQUE: Final = b'"opaque":'
+_OPAQUE_SIZE: Final = len(_OPAQUE)
+_MAX_BYTES: Final = 512  # of the prefix and of the suffix: peers choose both
+_MAX_DIGITS: Final = 9
 _WORDS: Final = Struct(">ii")
 _BEFORE, _AFTER = success_around_opaque()
 
 
-class _Known(msgspec.Struct, gc=False):
-    """A look-up but for its opaque, and the beginning of its answer, which fits bodies of one size."""
+class _KnownLookup(msgspec.Struct, gc=False):
+    """A look-up without its opaque, and the beginning of its answer for bodies of one size."""
 
+    frame_size: int
     digits: int
-    rest: bytes
-    topic: str
-    key: tuple[str, bool]
+    suffix: bytes
+    key: tuple[str, bool]  # in the route cache
     language: str | None
     version: int
-    rows: dict[str, LookupRow]  # by host, where they are counted
+    rows: dict[str, LookupRow]  # by host: where look-ups are counted
     head: bytes = b""
-    fits: int = -1
+    head_size: int = -1
 
-    def fit(self, size: int) -> None:
+    def set_head(self, size: int) -> None:
         header = len(_BEFORE) + self.digits + len(_AFTER)
         self.head = _WORDS.pack(4 + header + size, header) + _BEFORE
-        self.fits = size
+        self.head_size = size
 
 
-class Repeats:
-    """Of one server, for all its connections. `most` look-ups are known at a time."""
+class FastLookup:
+    """The known look-ups of one server, shared by all its connections."""
 
-    __slots__ = ("_known", "_most", "_passed", "_rests")
+    __slots__ = ("_known", "_suffixes")
 
-    def __init__(self, *, most: int = 16_384) -> None:
-        self._known: dict[bytes, _Known] = {}
-        self._rests: dict[bytes, bytes] = {}  # the same few, again and again
-        self._most = most
-        self._passed = 0  # what could not be kept since it is full
+    def __init__(self, *, max_entries: int = 16_384) -> None:
+        self._known = BoundedCache[bytes, _KnownLookup](max_entries=max_entries)
+        self._suffixes: dict[bytes, bytes] = {}  # clients share a few: keep one object of each
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def answer_one(self, ns: NameServer, caller: Caller, data: bytes) -> tuple[bytes, bytes, bytes, bytes] | None:
-        """The answer, in pieces, if this is just one known look-up: what nearly every read brings."""
-        digits_at = data.find(_MARK, 0, _LONGEST) + 9
-        one = self._known.get(data[:digits_at])
-        if one is None:
-            return None
-        rest_at = digits_at + one.digits
-        digits = data[digits_at:rest_at]
-        entry = ns.cache.young.get(one.key)
-        if (
-            entry is None
-            or entry.stamp != ns.routes.revision + ns.kv.revision + ns.settings_revision
-            or data[rest_at:] != one.rest
-            or not digits.isdigit()
-            or digits[0] == 48
-        ):
-            return None
-        row = one.rows.get(caller.host) or _row(ns, caller, one)
-        body = entry.body
-        length = len(body)
-        if one.fits != length:
-            one.fit(length)
-        row[0] += 1
-        row[2] += length
-        return one.head, digits, _AFTER, body
+    def answer_one(self, ns: NameServer, caller: Caller, data: bytes) -> Pieces | None:
+        """The answer if the data is exactly one known look-up, as nearly every read is."""
+        found = self._answer_at(ns, caller, data, 0, ns.revision(), len(data))
+        return None if found is None else found[1]
 
     def answer(
-        self, ns: NameServer, caller: Caller, data: bytes, at: int, answers: list[bytes], *, most_bytes: int
+        self, ns: NameServer, caller: Caller, data: bytes, at: int, answers: list[bytes], *, max_bytes: int
     ) -> tuple[int, int, int]:
-        """Answer look-ups from `at` on as long as they are known: where they end, how many, and the size of the bodies.
+        """Answer known look-ups from `at` on, up to the first other frame or the answer that exceeds `max_bytes`.
 
-        It ends with the answer that makes `most_bytes` full. Answers are in pieces, to be sent one after the other.
+        Returns where the last one ends, their number and the size of the bodies.
         """
-        known, young, host = self._known, ns.cache.young, caller.host
-        count = size = stamp = 0
-        while at < len(data) and size < most_bytes:
-            digits_at = data.find(_MARK, at, at + _LONGEST) + 9
-            one = known.get(data[at:digits_at])
-            if one is None:
+        revision = ns.revision()
+        end, before, size = len(data), len(answers), 0
+        while at < end and size < max_bytes:
+            found = self._answer_at(ns, caller, data, at, revision)
+            if found is None:
                 break
-            rest_at = digits_at + one.digits
-            digits = data[digits_at:rest_at]
-            if not digits.isdigit() or digits[0] == 48 or not data.startswith(one.rest, rest_at):
-                break
-            stamp = stamp or ns.routes.revision + ns.kv.revision + ns.settings_revision
-            entry = young.get(one.key)
-            if entry is None or entry.stamp != stamp:
-                break
-            row = one.rows.get(host) or _row(ns, caller, one)
-            body = entry.body
-            length = len(body)
-            if one.fits != length:
-                one.fit(length)
-            row[0] += 1
-            row[2] += length
-            answers += (one.head, digits, _AFTER, body)
-            at = rest_at + len(one.rest)
-            count += 1
-            size += length
-        return at, count, size
+            at, pieces = found
+            answers += pieces
+            size += len(pieces[3])
+        return at, (len(answers) - before) // 4, size
+
+    def _answer_at(
+        self, ns: NameServer, caller: Caller, data: bytes, at: int, revision: int, size: int = 0
+    ) -> tuple[int, Pieces] | None:
+        """Match one known look-up whose cached route is fresh, and count it. Returns its end and its answer.
+
+        With `size` its frame has to have that size.
+        """
+        digits_at = data.find(_OPAQUE, at, at + _MAX_BYTES) + _OPAQUE_SIZE
+        known = self._known.get(data[at:digits_at])
+        if known is None or (size and known.frame_size != size):
+            return None
+        suffix_at = digits_at + known.digits
+        digits = data[digits_at:suffix_at]
+        if not digits.isdigit() or digits < b"1" or not data.startswith(known.suffix, suffix_at):
+            return None
+        body = ns.cache.fresh(known.key, revision)
+        if body is None:
+            return None
+        row = known.rows.get(caller.host) or _row(ns, caller, known)
+        size = len(body)
+        if known.head_size != size:
+            known.set_head(size)
+        row[0] += 1
+        row[2] += size
+        return at + known.frame_size, (known.head, digits, _AFTER, body)
 
     def learn(self, command: Command, data: bytes, at: int) -> None:
-        """A look-up that begins at `at` was answered: know it from now on, if it is a plain one."""
-        if len(self._known) >= self._most and not self._starts_over():
+        """Remember a look-up that begins at `at` and was answered, if its frame is plain JSON."""
+        if not self._known.has_room():
             return
+        if not self._known:
+            self._suffixes.clear()
         key = cache_key(command)
         end = at + 4 + int.from_bytes(data[at : at + 4], "big")
-        digits_at = data.find(_MARK, at, min(end, at + _LONGEST)) + len(_MARK)
+        digits_at = data.find(_OPAQUE, at, min(end, at + _MAX_BYTES)) + _OPAQUE_SIZE
         digits = b"%d" % command.opaque
-        rest_at = digits_at + len(digits)
+        suffix_at = digits_at + len(digits)
         if (
             key is None
             or command.flag & (FLAG_ONEWAY | FLAG_RESPONSE)
-            or not 0 < command.opaque < 10**_MOST_DIGITS
-            or end - rest_at > _LONGEST
-            or data[at + 4 : at + 8] != (end - at - 8).to_bytes(4, "big")  # JSON, and no body
-            or data[digits_at:rest_at] != digits
+            or not 0 < command.opaque < 10**_MAX_DIGITS
+            or end - suffix_at > _MAX_BYTES
+            or data[at + 4 : at + 8] != (end - at - 8).to_bytes(4, "big")  # JSON, without a body
+            or data[digits_at:suffix_at] != digits
             or not says_all_in_plain_json(data[at + 8 : end])
         ):
             return
-        rest = data[rest_at:end]
-        rest = self._rests.setdefault(rest, rest)
-        self._known[data[at:digits_at]] = _Known(len(digits), rest, key[0], key, command.language, command.version, {})
-
-    def _starts_over(self) -> bool:
-        """It is full: forget all, once as many others have come as are known."""
-        self._passed += 1
-        if self._passed < self._most:
-            return False
-        self._passed = 0
-        self._known.clear()
-        self._rests.clear()
-        return True
+        suffix = data[suffix_at:end]
+        suffix = self._suffixes.setdefault(suffix, suffix)
+        self._known[data[at:digits_at]] = _KnownLookup(
+            end - at, len(digits), suffix, key, command.language, command.version, {}
+        )
 
 
-def _row(ns: NameServer, caller: Caller, one: _Known) -> LookupRow:
-    return ns.meter.keep_row(one.rows, caller, one.topic, one.language, one.version)
+def _row(ns: NameServer, caller: Caller, known: _KnownLookup) -> LookupRow:
+    return ns.meter.keep_row(known.rows, caller, known.key[0], known.language, known.version)

@@ -1,4 +1,4 @@
-"""Where does a topic live? (105)"""
+"""Route look-up (105)."""
 
 from typing import Final
 
@@ -9,6 +9,7 @@ from routebook.effects import AskProduct
 from routebook.errors import NotReady, TopicNotExist
 from routebook.handlers.nameserver import NameServer
 from routebook.handlers.outcome import Caller, Outcome
+from routebook.handlers.route_cache import RouteKey
 from routebook.model import TopicRoute
 from routebook.routes.zones import filter_route
 from routebook.wire.bodies import encode_route
@@ -21,7 +22,7 @@ _NO_ROUTE: Final = (
 
 
 def get_route_info_by_topic(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> Outcome:
-    """105. Answered from the cache, unless the caller wants its own zone only."""
+    """105. Answered from the route cache, unless the caller asks for the brokers of its own zone only."""
     settings = ns.settings
     if settings.cluster_test:
         return _cluster_test_route(ns, command, caller)
@@ -31,27 +32,23 @@ def get_route_info_by_topic(ns: NameServer, command: Command, caller: Caller, no
     topic = ext.get("topic")
     if topic is None:
         raise TopicNotExist(_NO_ROUTE.format(topic="null"))
-    standard = _wants_standard(command, ext)
     if "__ZONE_MODE" in ext and (zone := _zone(ext)) is not None:
         body: bytes | None = _zone_body(ns, topic, zone)
     else:
-        stamp = ns.routes.revision + ns.kv.revision + ns.settings_revision  # each only grows
-        entry = ns.cache.young.get((topic, standard))
-        if entry is not None and entry.stamp == stamp:  # nothing at all has changed since it was last found fresh
-            body = entry.body
-        else:
-            body = _cached_body(ns, topic, stamp, standard=standard)
-    asked = ns.meter.row(caller, topic, command.language, command.version)
-    asked[0] += 1
+        key = (topic, _wants_standard(command, ext))
+        revision = ns.revision()
+        body = ns.cache.fresh(key, revision) or _cached_body(ns, key, revision)
+    row = ns.meter.row(caller, topic, command.language, command.version)
+    row[0] += 1
     if body is None:
-        asked[1] += 1
+        row[1] += 1
         raise TopicNotExist(_NO_ROUTE.format(topic=topic))
-    asked[2] += len(body)
+    row[2] += len(body)
     return Outcome(Reply(0, None, None, body))
 
 
-def cache_key(command: Command) -> tuple[str, bool] | None:
-    """Under which key the cache has what answers a look-up; None if it is not answered from there."""
+def cache_key(command: Command) -> RouteKey | None:
+    """The key of the cached route that answers a look-up; None if it is not answered from the cache."""
     ext = command.ext or {}
     topic = ext.get("topic")
     if topic is None or "__ZONE_MODE" in ext:
@@ -63,44 +60,53 @@ def _wants_standard(command: Command, ext: dict[str, str | None]) -> bool:
     return command.version >= VERSION_4_9_4 or (ext.get("acceptStandardJsonOnly") or "").lower() == "true"
 
 
-def _cached_body(ns: NameServer, topic: str, stamp: int, *, standard: bool) -> bytes | None:
-    base = ns.kv.revision + ns.settings_revision
-    entry = ns.cache.get(topic, standard=standard)
-    if entry is not None and entry.base == base and not ns.routes.route_changed(topic, since=entry.stamp - base):
-        entry.stamp = stamp
+def _cached_body(ns: NameServer, key: RouteKey, revision: int) -> bytes | None:
+    """The route's body from the cache if the route itself is unchanged, else encoded and cached."""
+    topic, standard = key
+    base = revision - ns.routes.revision
+    entry = ns.cache.get(key)
+    if (
+        entry is not None
+        and entry.base_revision == base
+        and not ns.routes.route_changed(topic, since=entry.revision - base)
+    ):
+        entry.revision = revision
         return entry.body
     route = _route(ns, topic, ordered=ns.settings.order_message_enable)
     if route is None:
         return None
     body = encode_route(route, standard=standard)
-    ns.cache.put(topic, body, standard=standard, stamp=stamp, base=base)
+    ns.cache.put(key, body, revision=revision, base_revision=base)
     return body
 
 
 def _zone_body(ns: NameServer, topic: str, zone: str) -> bytes | None:
     route = _route(ns, topic, ordered=ns.settings.order_message_enable)
-    # Java: ZoneRouteRPCHook encodes anew in the plain profile, whoever asks
+    # Java: ZoneRouteRPCHook always encodes in the plain profile
     return None if route is None else encode_route(filter_route(route, zone), standard=False)
 
 
 def _cluster_test_route(ns: NameServer, command: Command, caller: Caller) -> Outcome:
-    """clusterTest: what is not known here is asked of the product environment. Plain and never gated, as in Java."""
+    """clusterTest: a topic without a route here is looked up in the production environment.
+
+    Java: in the plain profile, and regardless of `needWaitForService`.
+    """
     topic = command.field("topic")
     if topic is None:
         raise TopicNotExist(_NO_ROUTE.format(topic="null"))
-    asked = ns.meter.row(caller, topic, command.language, command.version)
-    asked[0] += 1
+    row = ns.meter.row(caller, topic, command.language, command.version)
+    row[0] += 1
     route = _route(ns, topic, ordered=True)
-    if route is None:  # whether the product environment has it is not counted
-        asked[1] += 1
+    if route is None:  # counted as a miss, whatever the production environment answers
+        row[1] += 1
         return Outcome(None, effects=(AskProduct(topic),))
     body = encode_route(route, standard=False)
-    asked[2] += len(body)
+    row[2] += len(body)
     return Outcome(Reply(body=body))
 
 
 def no_route(topic: str) -> Reply:
-    """The answer for a topic that nobody knows."""
+    """The reply for a topic without a route."""
     return Reply(code=TopicNotExist.code, remark=_NO_ROUTE.format(topic=topic))
 
 

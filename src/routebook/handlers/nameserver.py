@@ -50,6 +50,10 @@ class NameServer:
         self.known_topics = KnownTopics()
         self._cluster_info = (-1, b"")
 
+    def revision(self) -> int:
+        """Grows with each change of routes, KV or settings."""
+        return self.routes.revision + self.kv.revision + self.settings_revision
+
     def cluster_info(self) -> bytes:
         """All brokers, encoded once per change: each 5.x broker asks every five seconds."""
         if self._cluster_info[0] != self.routes.revision:

@@ -1,71 +1,80 @@
-"""Encoded routes: each is made once per change and kept in bounded memory.
+"""Cache of encoded routes with a limit on its memory.
 
-Two generations: hits in the young one cost one dict look-up. When it has grown to half of the budget it joins the old
-one; what is still asked for moves back, and what is not makes room, first come, first gone. So whatever fits stays.
+Two generations: a hit in the young one costs one dict look-up. When the young generation reaches half of the budget it
+becomes part of the old one. Entries that are used again move back; the others are evicted, oldest first.
 """
 
 from collections import OrderedDict
+from typing import TypeAlias
 
 import msgspec
 
+RouteKey: TypeAlias = tuple[str, bool]  # topic, and whether the body is in the standard JSON profile
+
 
 class Entry(msgspec.Struct, gc=False):
-    """A route, encoded."""
+    """An encoded route, and the revisions at which it was last known to be fresh."""
 
     body: bytes
-    stamp: int  # the state of all tables when this was last known to be fresh
-    base: int  # the part of it that is the KV's and the settings', which shape every route
+    revision: int  # of the whole NameServer
+    base_revision: int  # of KV and settings alone, which affect every route
 
 
 class RouteCache:
-    """Bodies by topic and profile. `stamp` grows with every change of anything, `base` with KV and settings alone."""
+    """Encoded routes by topic and JSON profile."""
 
-    __slots__ = ("_budget", "_old", "_old_size", "_size", "encoded", "young")
+    __slots__ = ("_max_bytes", "_old", "_old_bytes", "_young", "_young_bytes", "encoded")
 
     def __init__(self, *, max_bytes: int) -> None:
-        self._budget = max_bytes
-        self._size = 0
-        self._old_size = 0
-        self.young: dict[tuple[str, bool], Entry] = {}  # to be looked at: a call would cost as much as the look
-        self._old: OrderedDict[tuple[str, bool], Entry] = OrderedDict()
-        self.encoded = 0  # how often a route had to be encoded
+        self._max_bytes = max_bytes
+        self._young: dict[RouteKey, Entry] = {}
+        self._young_bytes = 0
+        self._old: OrderedDict[RouteKey, Entry] = OrderedDict()
+        self._old_bytes = 0
+        self.encoded = 0  # number of routes encoded so far: the cache misses
 
-    def get(self, topic: str, *, standard: bool) -> Entry | None:
-        """What is kept, fresh or not; it is among the young from now on."""
-        key = (topic, standard)
-        entry = self.young.get(key)
+    def fresh(self, key: RouteKey, revision: int) -> bytes | None:
+        """The body if nothing in the NameServer changed since it was last known to be fresh: cheap, and the usual case.
+
+        None does not mean stale: `get` finds the entry, whose route may still be unchanged.
+        """
+        entry = self._young.get(key)
+        return entry.body if entry is not None and entry.revision == revision else None
+
+    def get(self, key: RouteKey) -> Entry | None:
+        """The entry, fresh or stale; moves it to the young generation."""
+        entry = self._young.get(key)
         if entry is None and (entry := self._old.pop(key, None)) is not None:
-            self._old_size -= _cost(key, entry)
-            self._keep(key, entry)
+            self._old_bytes -= _cost(key, entry)
+            self._add(key, entry)
         return entry
 
-    def put(self, topic: str, body: bytes, *, standard: bool, stamp: int, base: int) -> None:
-        """Keep a body that was just encoded."""
+    def put(self, key: RouteKey, body: bytes, *, revision: int, base_revision: int) -> None:
+        """Store a body that was just encoded."""
         self.encoded += 1
-        key = (topic, standard)
-        stale = self.young.pop(key, None)
+        stale = self._young.pop(key, None)
         if stale is not None:
-            self._size -= _cost(key, stale)
-        self._keep(key, Entry(body, stamp, base))
+            self._young_bytes -= _cost(key, stale)
+        self._add(key, Entry(body, revision, base_revision))
 
-    def _keep(self, key: tuple[str, bool], entry: Entry) -> None:
+    def _add(self, key: RouteKey, entry: Entry) -> None:
         cost = _cost(key, entry)
-        if cost > self._budget // 2:
+        if cost > self._max_bytes // 2:
             return
-        if self._size + cost > self._budget // 2:
-            self._old.update(self.young)
-            self._old_size += self._size
-            self.young, self._size = {}, 0
-        while self._size + self._old_size + cost > self._budget:
-            self._old_size -= _cost(*self._old.popitem(last=False))
-        self.young[key] = entry
-        self._size += cost
+        if self._young_bytes + cost > self._max_bytes // 2:
+            self._old.update(self._young)
+            self._old_bytes += self._young_bytes
+            self._young, self._young_bytes = {}, 0
+        while self.bytes_held + cost > self._max_bytes:
+            self._old_bytes -= _cost(*self._old.popitem(last=False))
+        self._young[key] = entry
+        self._young_bytes += cost
 
     @property
     def bytes_held(self) -> int:
-        """What the cache takes, bodies and bookkeeping."""
-        return self._size + self._old_size
+        """Memory of the cache: bodies and an estimate of the overhead per entry."""
+        return self._young_bytes + self._old_bytes
 
 
-def _cost(key: tuple[str, bool], entry: Entry) -> int:
+def _cost(key: RouteKey, entry: Entry) -> int:
     return len(entry.body) + len(key[0]) + 300

@@ -1,4 +1,4 @@
-"""Look-ups that came before are answered from their bytes: exactly as all others are, or not at all."""
+"""The fast path answers known look-ups exactly as the normal path does, or leaves them to it."""
 
 import json
 import random
@@ -10,7 +10,7 @@ import pytest
 
 from routebook.events import LookupMinute
 from routebook.handlers import Caller, dispatch
-from routebook.handlers.fast_lookup import Repeats
+from routebook.handlers.fast_lookup import FastLookup
 from routebook.wire.codec import decode, encode, encode_reply
 from routebook.wire.command import Command, Reply, SerializeType
 from tests.support.requests import Asker
@@ -25,112 +25,112 @@ def framed(header: str | bytes, body: bytes = b"", kind: int = 0) -> bytes:
 
 
 class Served:
-    """A NameServer with the topics A and B, its repeats, and one caller."""
+    """A NameServer with the topics A and B, its fast path, and one caller."""
 
-    def __init__(self, *, most: int = 100, **settings: str) -> None:
+    def __init__(self, *, max_entries: int = 100, **settings: str) -> None:
         self.asker = Asker(**settings)
         self.asker.register("A", "B")
-        self.repeats = Repeats(most=most)
+        self.lookups = FastLookup(max_entries=max_entries)
         self.caller = Caller(7, "10.0.0.9:5000")
 
-    def slowly(self, frame: bytes) -> bytes:
-        """As any request is answered; and learned from it."""
+    def normal(self, frame: bytes) -> bytes:
+        """The normal path; the fast path learns from it."""
         command = decode(frame[4:], count())
         reply = dispatch(self.asker.nameserver, command, self.caller, self.asker.now_ms).reply
         assert reply is not None
         if reply.code == 0 and command.code == 105:
-            self.repeats.learn(command, frame, 0)
+            self.lookups.learn(command, frame, 0)
         return encode_reply(command.opaque, reply)
 
-    def quickly(self, data: bytes, *, most_bytes: int = 1 << 20) -> tuple[int, bytes]:
+    def fast(self, data: bytes, *, max_bytes: int = 1 << 20) -> tuple[int, bytes]:
         answers: list[bytes] = []
-        end, _, _ = self.repeats.answer(self.asker.nameserver, self.caller, data, 0, answers, most_bytes=most_bytes)
+        end, _, _ = self.lookups.answer(self.asker.nameserver, self.caller, data, 0, answers, max_bytes=max_bytes)
         return end, b"".join(answers)
 
-    def at_once(self, data: bytes) -> tuple[int, bytes]:
-        """The same for one look-up alone."""
-        pieces = self.repeats.answer_one(self.asker.nameserver, self.caller, data)
+    def fast_one(self, data: bytes) -> tuple[int, bytes]:
+        """The fast path for data that is one look-up."""
+        pieces = self.lookups.answer_one(self.asker.nameserver, self.caller, data)
         return (0, b"") if pieces is None else (len(data), b"".join(pieces))
 
 
-WAYS = pytest.mark.parametrize("way", [Served.quickly, Served.at_once])
+WAYS = pytest.mark.parametrize("way", [Served.fast, Served.fast_one])
 Way = Callable[[Served, bytes], tuple[int, bytes]]
 
 
 @WAYS
-def test_the_same_answer_but_for_the_opaque(way: Way) -> None:
+def test_answers_differ_only_in_the_opaque(way: Way) -> None:
     served = Served()
-    served.slowly(framed(PLAIN % 1234))
+    served.normal(framed(PLAIN % 1234))
     again = framed(PLAIN % 9876)
-    assert way(served, again) == (len(again), served.slowly(again))
+    assert way(served, again) == (len(again), served.normal(again))
 
 
 @WAYS
 @pytest.mark.parametrize("opaque", [1, 9, 10, 123_456_789])
-def test_any_number_of_digits(way: Way, opaque: int) -> None:
+def test_opaques_of_one_to_nine_digits_are_answered(way: Way, opaque: int) -> None:
     served = Served()
     frame = framed(PLAIN % opaque)
-    wanted = served.slowly(frame)
+    wanted = served.normal(frame)
     assert way(served, frame) == (len(frame), wanted)
 
 
 @pytest.mark.parametrize("opaque", [0, -5, 1_234_567_890, 2**31 - 1])
-def test_odd_opaques_take_the_slow_way(opaque: int) -> None:
+def test_other_opaques_are_not_learned(opaque: int) -> None:
     served = Served()
-    served.slowly(framed(PLAIN % opaque))
-    assert len(served.repeats) == 0
+    served.normal(framed(PLAIN % opaque))
+    assert len(served.lookups) == 0
 
 
 @WAYS
 @pytest.mark.parametrize("digits", ["0012", "12 4", "-123", "+123", "12.4", "1_23", "0x12", "1e10", '"12"', "null"])
-def test_what_is_no_plain_number_is_left_to_the_slow_way(way: Way, digits: str) -> None:
+def test_an_opaque_that_is_not_plain_digits_takes_the_normal_path(way: Way, digits: str) -> None:
     served = Served()
-    served.slowly(framed(PLAIN % 1234))
+    served.normal(framed(PLAIN % 1234))
     frame = framed(PLAIN.replace("%d", digits))
     assert way(served, frame) == (0, b"")
 
 
-def test_several_at_once_up_to_the_first_unknown() -> None:
+def test_several_look_ups_are_answered_up_to_the_first_unknown_frame() -> None:
     served = Served()
     other = PLAIN.replace('"A"', '"B"')
     frames = [framed(PLAIN % 11), framed(other % 12), framed(PLAIN % 13)]
-    wanted = b"".join(map(served.slowly, frames))
-    stranger = framed(other.replace("JAVA", "CPP") % 14)
+    wanted = b"".join(map(served.normal, frames))
+    unknown = framed(other.replace("JAVA", "CPP") % 14)
     known = b"".join(frames)
-    assert served.quickly(known + stranger + frames[0]) == (len(known), wanted)
-    assert served.quickly(known, most_bytes=1)[0] == len(frames[0])
+    assert served.fast(known + unknown + frames[0]) == (len(known), wanted)
+    assert served.fast(known, max_bytes=1)[0] == len(frames[0])
 
 
 @WAYS
-def test_a_frame_in_parts_is_left_alone(way: Way) -> None:
+def test_an_incomplete_frame_is_not_answered(way: Way) -> None:
     served = Served()
     frame = framed(PLAIN % 1234)
-    served.slowly(frame)
+    served.normal(frame)
     for size in range(len(frame)):
         assert way(served, frame[:size]) == (0, b"")
 
 
-def test_look_ups_are_counted_all_the_same() -> None:
+def test_look_ups_on_the_fast_path_are_counted() -> None:
     served = Served()
     frame = framed(PLAIN % 1234)
-    size = len(served.slowly(frame)) - len(encode_reply(1234, Reply()))
-    served.quickly(frame * 3)
-    served.at_once(frame)
+    size = len(served.normal(frame)) - len(encode_reply(1234, Reply()))
+    served.fast(frame * 3)
+    served.fast_one(frame)
     assert _counted(served) == [("10.0.0.9", "JAVA", 513, 5, 5 * size)]
-    served.quickly(frame)
+    served.fast(frame)
     assert _counted(served) == [("10.0.0.9", "JAVA", 513, 1, size)], "in a new minute as well"
-    served.at_once(frame)
+    served.fast_one(frame)
     assert _counted(served) == [("10.0.0.9", "JAVA", 513, 1, size)]
 
 
 @WAYS
-def test_nothing_stale_is_answered(way: Way) -> None:
+def test_a_stale_route_is_not_answered(way: Way) -> None:
     served = Served()
     frame = framed(PLAIN % 1234)
-    before = served.slowly(frame)
+    before = served.normal(frame)
     served.asker.register("A", "B", "C", broker="broker-b", addr="127.0.0.1:20911")
     assert way(served, frame) == (0, b"")
-    after = served.slowly(frame)
+    after = served.normal(frame)
     assert after != before
     assert way(served, frame) == (len(frame), after)
     served.asker.nameserver.settings_revision += 1
@@ -149,41 +149,41 @@ def test_nothing_stale_is_answered(way: Way) -> None:
         PLAIN.replace('"version"', '"remark":"' + "y" * 600 + '","version"'),  # long after the opaque
     ],
 )
-def test_what_is_not_plain_is_not_learned(header: str) -> None:
+def test_unusual_headers_are_not_learned(header: str) -> None:
     served = Served()
-    served.slowly(framed(header % 1234))
-    assert len(served.repeats) == 0
+    served.normal(framed(header % 1234))
+    assert len(served.lookups) == 0
 
 
-def test_a_body_and_a_binary_header_are_not_learned() -> None:
+def test_frames_with_a_body_or_a_binary_header_are_not_learned() -> None:
     served = Served()
-    served.slowly(framed(PLAIN % 1234, b"{}"))
-    served.slowly(encode(Command(code=105, opaque=1234, ext={"topic": "A"}), SerializeType.ROCKETMQ))
-    assert len(served.repeats) == 0
+    served.normal(framed(PLAIN % 1234, b"{}"))
+    served.normal(encode(Command(code=105, opaque=1234, ext={"topic": "A"}), SerializeType.ROCKETMQ))
+    assert len(served.lookups) == 0
 
 
-def test_memory_is_bounded_and_newcomers_get_their_turn() -> None:
-    served = Served(most=10)
+def test_the_number_of_known_look_ups_is_bounded() -> None:
+    served = Served(max_entries=10)
     headers = [PLAIN.replace('"A"', f'"A","n":"{n}"') for n in range(30)]
     for header in headers:
-        served.slowly(framed(header % 55))
-        assert len(served.repeats) <= 10
-    assert served.quickly(framed(headers[25] % 55))[0] > 0
+        served.normal(framed(header % 55))
+        assert len(served.lookups) <= 10
+    assert served.fast(framed(headers[25] % 55))[0] > 0
 
 
 @WAYS
-def test_random_headers_are_answered_alike_both_ways(way: Way) -> None:
+def test_random_headers_get_the_same_answer_on_both_paths(way: Way) -> None:
     chance = random.Random(5)
-    served = Served(most=1000)
+    served = Served(max_entries=1000)
     learned = 0
     for _ in range(3000):
         header = _random_header(chance)
         first, second = (framed(header.replace(b"@", b"%d" % chance.randrange(1, 10**6))) for _ in range(2))
-        served.slowly(first)
+        served.normal(first)
         end, answer = way(served, second)
         if end:
             learned += 1
-            assert (end, answer) == (len(second), served.slowly(second))
+            assert (end, answer) == (len(second), served.normal(second))
     assert learned > 300
 
 

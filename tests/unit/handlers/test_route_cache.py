@@ -1,44 +1,39 @@
-"""Encoded routes: made once per change, kept in bounded memory."""
+"""The cache of encoded routes encodes each route once per change and bounds its memory."""
 
 from routebook.handlers.route_cache import RouteCache
 from tests.support.requests import Asker
 
 
-def put(cache: RouteCache, topic: str, body: bytes, *, stamp: int = 1, base: int = 0) -> None:
-    cache.put(topic, body, standard=True, stamp=stamp, base=base)
+def put(cache: RouteCache, topic: str, body: bytes, *, revision: int = 1, base: int = 0) -> None:
+    cache.put((topic, True), body, revision=revision, base_revision=base)
 
 
 def has(cache: RouteCache, topic: str) -> bool:
-    return cache.get(topic, standard=True) is not None
+    return cache.get((topic, True)) is not None
 
 
-def kept(cache: RouteCache, topic: str, *, standard: bool = True) -> tuple[bytes, int] | None:
-    """The body that is at hand, and when it was last known to be fresh."""
-    entry = cache.young.get((topic, standard))
-    return None if entry is None else (entry.body, entry.stamp)
-
-
-def test_what_was_put_is_at_hand() -> None:
+def test_a_body_is_fresh_until_the_revision_changes() -> None:
     cache = RouteCache(max_bytes=10_000)
-    put(cache, "t", b"body", stamp=5)
-    assert kept(cache, "t") == (b"body", 5)
-    assert kept(cache, "t", standard=False) is None
+    put(cache, "t", b"body", revision=5)
+    assert cache.fresh(("t", True), 5) == b"body"
+    assert cache.fresh(("t", True), 6) is None
+    assert cache.fresh(("t", False), 5) is None
 
 
-def test_what_has_grown_old_is_young_again_when_it_is_asked_for() -> None:
+def test_an_entry_of_the_old_generation_becomes_young_when_it_is_used() -> None:
     cache = RouteCache(max_bytes=10_000)
-    put(cache, "t", b"x" * 700, stamp=5, base=2)
+    put(cache, "t", b"x" * 700, revision=5, base=2)
     for n in range(4):
         put(cache, f"t-{n}", b"x" * 700)
-    assert kept(cache, "t") is None
-    entry = cache.get("t", standard=True)
+    assert cache.fresh(("t", True), 5) is None
+    entry = cache.get(("t", True))
     assert entry is not None
-    assert (entry.body, entry.stamp, entry.base) == (b"x" * 700, 5, 2)
-    assert kept(cache, "t") == (b"x" * 700, 5)
-    assert cache.get("t", standard=False) is None
+    assert (entry.body, entry.revision, entry.base_revision) == (b"x" * 700, 5, 2)
+    assert cache.fresh(("t", True), 5) == b"x" * 700
+    assert cache.get(("t", False)) is None
 
 
-def test_memory_is_bounded_and_what_is_asked_for_stays() -> None:
+def test_memory_is_bounded_and_used_entries_stay() -> None:
     cache = RouteCache(max_bytes=20_000)
     put(cache, "hot", b"x" * 700)
     for n in range(100):
@@ -47,7 +42,7 @@ def test_memory_is_bounded_and_what_is_asked_for_stays() -> None:
         assert cache.bytes_held <= 20_000
 
 
-def test_all_that_fits_stays_however_it_is_asked_for() -> None:
+def test_entries_that_fit_stay_in_any_order_of_use() -> None:
     cache = RouteCache(max_bytes=20_000)
     topics = [f"t-{n}" for n in range(18)]  # a thousand bytes each, and a few more
     for _ in range(5):
@@ -57,7 +52,7 @@ def test_all_that_fits_stays_however_it_is_asked_for() -> None:
     assert cache.encoded == len(topics)
 
 
-def test_what_is_not_asked_for_goes_first() -> None:
+def test_unused_entries_are_evicted_first() -> None:
     cache = RouteCache(max_bytes=10_000)
     for n in range(9):
         put(cache, f"t-{n}", b"x" * 700)
@@ -69,10 +64,10 @@ def test_what_is_not_asked_for_goes_first() -> None:
     assert cache.bytes_held <= 10_000
 
 
-def test_a_body_beyond_the_budget_is_not_kept() -> None:
+def test_a_body_larger_than_half_the_budget_is_not_cached() -> None:
     cache = RouteCache(max_bytes=1000)
     put(cache, "t", b"x" * 1000)
-    assert kept(cache, "t") is None
+    assert not has(cache, "t")
     assert cache.bytes_held == 0
 
 
@@ -93,7 +88,7 @@ def test_a_route_is_encoded_once_per_change() -> None:
     assert cache.encoded == 2
 
 
-def test_an_unchanged_registration_leaves_the_cache_alone() -> None:
+def test_an_unchanged_registration_keeps_cached_routes() -> None:
     ns = Asker()
     ns.register("a", "b")
     first = ns.route("a").body
@@ -102,7 +97,7 @@ def test_an_unchanged_registration_leaves_the_cache_alone() -> None:
     assert ns.route("a").body is first
 
 
-def test_order_configuration_and_settings_reach_cached_routes() -> None:
+def test_changes_of_order_configuration_and_settings_reach_cached_routes() -> None:
     ns = Asker()
     ns.register("a", "b")
     plain = ns.route("a").body

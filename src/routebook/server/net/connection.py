@@ -21,7 +21,7 @@ from routebook.codes import ADMIN_WRITES, FLAG_ONEWAY, FLAG_RESPONSE, RequestCod
 from routebook.errors import FrameTooLong, ProtocolError
 from routebook.events import DownReason
 from routebook.handlers import Caller, NameServer, Outcome, dispatch
-from routebook.handlers.fast_lookup import Repeats
+from routebook.handlers.fast_lookup import FastLookup
 from routebook.server.access.denials import Denials
 from routebook.server.clock import Clock
 from routebook.server.net.admission import Gate
@@ -92,7 +92,7 @@ class Shared:
         self.pressure = pressure
         self.proxy_networks = proxy_networks
         self.buffers = Buffers(limits.settings.buffer_bytes, self._make_room)
-        self.repeats = Repeats() if serialize_type is SerializeType.JSON else None
+        self.repeats = FastLookup() if serialize_type is SerializeType.JSON else None
         self.outbox = Outbox()
         self.counts = RequestCounts()
         self.latencies = Latencies()
@@ -332,7 +332,7 @@ class Connection(asyncio.Protocol):
                 data, at = peer.rest
                 if repeats is not None and type(data) is bytes:
                     room = _ANSWER_BYTES - size
-                    end, count, more = repeats.answer(nameserver, self._caller, data, at, answers, most_bytes=room)
+                    end, count, more = repeats.answer(nameserver, self._caller, data, at, answers, max_bytes=room)
                     if count:
                         code = _LOOK_UP
                         counts.requests[code] += count
