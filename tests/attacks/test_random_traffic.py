@@ -1,4 +1,4 @@
-"""Frames and HTTP requests that chance made of honest ones: 50,000 usually, a million with `--attack-scale 20`."""
+"""Random mutations of valid frames and HTTP requests: 50,000 by default, a million with `--attack-scale 20`."""
 
 import contextlib
 import random
@@ -10,42 +10,46 @@ import pytest
 
 from routebook.errors import ProtocolError
 from routebook.wire.peer import Peer
-from tests.attacks.victim import under_attack
+from tests.attacks.attacked_server import under_attack
 from tests.fuzz.mutation import framed, mutations, seeds
-from tests.support.ledger import Ledger
+from tests.support.reliability_report import ReliabilityReport
 from tests.support.remoting import Client
 from tests.support.remoting_frames import Request
 
 FRAMES = 50_000
-AT_ONCE = 20  # frames to a connection, and then one that ends it
+AT_ONCE = 20  # frames per connection, before one that ends it
 HTTP_REQUESTS = 1_500
-SETTINGS = {"routebook.journal.commitMillis": 0}  # some of them are admin writes, whose answers wait for the disk
+SETTINGS = {"routebook.journal.commitMillis": 0}  # some are admin writes, whose replies wait for the disk
 
 
 @pytest.mark.slow
-def test_random_frames(tmp_path: Path, ledger: Ledger, pytestconfig: pytest.Config) -> None:
+def test_random_frames_leave_the_server_working(
+    tmp_path: Path, reliability_report: ReliabilityReport, pytestconfig: pytest.Config
+) -> None:
     count = int(FRAMES * pytestconfig.getoption("--attack-scale"))
     chance = random.Random(pytestconfig.getoption("--fuzz-seed"))
     whole, ending = _pools(count, chance)
-    with under_attack(tmp_path, ledger, "random frames", settings=SETTINGS) as victim:
+    with under_attack(tmp_path, reliability_report, "random frames", settings=SETTINGS) as server:
         closed, sent = 0, 0
         while sent < count:
             batch = [*chance.choices(whole, k=AT_ONCE), chance.choice(ending)]
-            with socket.create_connection(victim.address, timeout=20) as one:
-                closed += _swallowed(one, b"".join(batch))
+            with socket.create_connection(server.address, timeout=20) as one:
+                closed += _is_closed_after(one, b"".join(batch))
             sent += len(batch)
             if chance.random() < 0.02:
-                with Client(victim.address) as next_one:
+                with Client(server.address) as next_one:
                     assert next_one.ask(Request(code=9998)).code == 3
-        victim.figures |= {"frames": sent, "connections_closed": closed}
+        server.figures |= {"frames": sent, "connections_closed": closed}
 
 
 @pytest.mark.slow
-def test_random_http(tmp_path: Path, ledger: Ledger, pytestconfig: pytest.Config) -> None:
+def test_random_http_requests_leave_the_server_working(
+    tmp_path: Path, reliability_report: ReliabilityReport, pytestconfig: pytest.Config
+) -> None:
     count = int(HTTP_REQUESTS * pytestconfig.getoption("--attack-scale"))
     inputs = mutations(seeds("http"), random.Random(pytestconfig.getoption("--fuzz-seed")))
-    with under_attack(tmp_path, ledger, "random HTTP") as victim:
-        host, _, port = victim.process.wait_until_http().removeprefix("http://").partition(":")
+    with under_attack(tmp_path, reliability_report, "random HTTP") as server:
+        host, _, port = server.process.wait_until_http().removeprefix("http://").partition(":")
         for number, data in enumerate(islice(inputs, count)):
             with (
                 socket.create_connection((host, int(port)), timeout=20) as one,
@@ -59,13 +63,13 @@ def test_random_http(tmp_path: Path, ledger: Ledger, pytestconfig: pytest.Config
                 with socket.create_connection((host, int(port)), timeout=20) as next_one:
                     next_one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                     assert next_one.recv(1 << 16).startswith(b"HTTP/1.1 200")
-        victim.figures["requests"] = count
+        server.figures["requests"] = count
 
 
 def _pools(count: int, chance: random.Random) -> tuple[list[bytes], list[bytes]]:
-    """Frames after which the connection goes on, one for ten that are sent; and some that end it.
+    """Frames that keep the connection open (one for every ten that are sent), and frames that end it.
 
-    Nine of ten end it, and what was sent behind them would be looked at by nobody.
+    Nine of ten mutations end a connection, and the server ignores what follows them.
     """
     whole: list[bytes] = []
     ending: list[bytes] = []
@@ -90,8 +94,8 @@ def _is_whole(frame: bytes) -> bool:
     return False
 
 
-def _swallowed(one: socket.socket, data: bytes) -> bool:
-    """Send all of it, and read what comes back; whether the server closed."""
+def _is_closed_after(one: socket.socket, data: bytes) -> bool:
+    """Send everything and read the replies; whether the server closed the connection."""
     one.settimeout(0.01)
     with contextlib.suppress(TimeoutError):
         try:

@@ -1,24 +1,24 @@
-"""Judges a history by four promises. Pure: the same history has the same violations.
+"""Checks a recorded history against four guarantees. Pure: the same history gives the same violations.
 
-    ghost     a route names a broker that has been gone for longer than its time-out and a scan
-    missing   a live broker has been out of a route for longer than it takes to register again
-    silence   a NameServer did not answer, and nothing was wrong with it, or not for `answer_s` any more
-    lost      an acknowledged write is not there in the end
+    ghost     a route contains a broker that has been gone for longer than its timeout plus one scan
+    missing   a live broker has been missing from a route for longer than its registration period
+    silence   a NameServer did not answer, although it had no fault, or none for `answer_s`
+    lost      an acknowledged write is missing at the end
 
-While something is wrong with a NameServer, and after it for as long as a promise allows for, it is excused from that
-promise: whoever was stopped for a minute cannot have scanned meanwhile.
+A guarantee does not apply to a NameServer during a fault, nor afterwards for the time that the guarantee permits: a
+process that was stopped for a minute cannot have scanned meanwhile.
 """
 
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 
-from tests.chaos.history import Fault, History, Life, Observation, Seen
+from tests.chaos.history import Fault, History, Observation, Seen, Uptime
 
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What is promised. `grace_s` is added to each: what the machine that tests needs for itself."""
+    """The guaranteed times. `grace_s` is added to each, for delays of the testing machine."""
 
     timeout_s: float
     scan_s: float
@@ -29,7 +29,7 @@ class Terms:
 
 @dataclass(frozen=True, kw_only=True)
 class Violation:
-    promise: str
+    guarantee: str
     nameserver: str
     at: float
     about: str
@@ -40,44 +40,44 @@ def check(history: History, terms: Terms) -> list[Violation]:
     faults = defaultdict[str, list[Fault]](list)
     for fault in sorted(history.faults, key=lambda fault: fault.began):
         faults[fault.nameserver].append(fault)
-    lives = defaultdict[str, list[Life]](list)
-    for life in sorted(history.lives, key=lambda life: life.began):
-        lives[life.broker].append(life)
+    uptimes = defaultdict[str, list[Uptime]](list)
+    for uptime in sorted(history.uptimes, key=lambda uptime: uptime.began):
+        uptimes[uptime.broker].append(uptime)
     found = [*_lost(history), *_late(history, faults, terms)]
     for seen in history.observations:
         calm_since = _calm_since(faults[seen.nameserver], seen.began, seen.ended)
         if isinstance(seen, Seen):
-            for broker, its in lives.items():
+            for broker, its in uptimes.items():
                 found += _judge(seen, broker, its, calm_since, terms)
         elif calm_since is not None and seen.began - calm_since > terms.answer_s + terms.grace_s:
             found.append(_violation("silence", seen, "a look-up was not answered"))
     return sorted(found, key=lambda violation: violation.at)
 
 
-def _judge(seen: Seen, broker: str, lives: list[Life], calm_since: float | None, terms: Terms) -> list[Violation]:
-    """Whether this broker should be in what was seen."""
-    number = bisect_right(lives, seen.began, key=lambda life: life.began) - 1
-    life = lives[number] if number >= 0 else None
-    began_meanwhile = number + 1 < len(lives) and lives[number + 1].began <= seen.ended
+def _judge(seen: Seen, broker: str, uptimes: list[Uptime], calm_since: float | None, terms: Terms) -> list[Violation]:
+    """Whether the broker should be in the observed route."""
+    number = bisect_right(uptimes, seen.began, key=lambda uptime: uptime.began) - 1
+    uptime = uptimes[number] if number >= 0 else None
+    began_meanwhile = number + 1 < len(uptimes) and uptimes[number + 1].began <= seen.ended
     if broker in seen.brokers:
-        if calm_since is None or began_meanwhile or life is None or life.ended is None:
+        if calm_since is None or began_meanwhile or uptime is None or uptime.ended is None:
             return (
-                [] if life is not None or began_meanwhile else [_violation("ghost", seen, f"{broker} never was there")]
+                [] if uptime is not None or began_meanwhile else [_violation("ghost", seen, f"{broker} never existed")]
             )
-        gone_s = seen.began - max(life.ended, calm_since)
+        gone_s = seen.began - max(uptime.ended, calm_since)
         if gone_s > terms.timeout_s + terms.scan_s + terms.grace_s:
             return [_violation("ghost", seen, f"{broker} has been gone for {gone_s:.1f} s")]
         return []
-    if calm_since is None or life is None or (life.ended is not None and life.ended <= seen.ended):
+    if calm_since is None or uptime is None or (uptime.ended is not None and uptime.ended <= seen.ended):
         return []
-    up_s = seen.began - max(life.began, calm_since)
+    up_s = seen.began - max(uptime.began, calm_since)
     if up_s > terms.period_s + terms.grace_s:
         return [_violation("missing", seen, f"{broker} has been up for {up_s:.1f} s")]
     return []
 
 
 def _calm_since(faults: list[Fault], began: float, ended: float) -> float | None:
-    """When the last thing went right again; None while something is wrong. Minus infinity: nothing ever was."""
+    """The end of the last fault; None during a fault; minus infinity without any fault."""
     since = float("-inf")
     for fault in faults:
         if fault.began <= ended and fault.ended >= began:
@@ -88,7 +88,7 @@ def _calm_since(faults: list[Fault], began: float, ended: float) -> float | None
 
 
 def _late(history: History, faults: dict[str, list[Fault]], terms: Terms) -> list[Violation]:
-    """Faults after which nothing was answered in time, although nothing else came between."""
+    """Faults after which no answer came in time, although no other fault followed."""
     answered = defaultdict[str, list[float]](list)
     for seen in history.observations:
         if isinstance(seen, Seen):
@@ -103,7 +103,7 @@ def _late(history: History, faults: dict[str, list[Fault]], terms: Terms) -> lis
             in_time = next_answer < len(times) and times[next_answer] <= until
             if not (in_time or disturbed or until > history.ended):
                 about = f"no answer within {terms.answer_s:g} s of the end of {fault.kind}"
-                found.append(Violation(promise="silence", nameserver=nameserver, at=fault.ended, about=about))
+                found.append(Violation(guarantee="silence", nameserver=nameserver, at=fault.ended, about=about))
     return found
 
 
@@ -112,10 +112,10 @@ def _lost(history: History) -> list[Violation]:
     for write in history.writes:
         kept = history.kept.get((write.nameserver, write.key))
         if kept != write.value:
-            about = f"{write.key} was acknowledged as {write.value}, and is {kept}"
-            found.append(Violation(promise="lost", nameserver=write.nameserver, at=history.ended, about=about))
+            about = f"{write.key} was acknowledged as {write.value} but is {kept}"
+            found.append(Violation(guarantee="lost", nameserver=write.nameserver, at=history.ended, about=about))
     return found
 
 
-def _violation(promise: str, seen: Observation, about: str) -> Violation:
-    return Violation(promise=promise, nameserver=seen.nameserver, at=seen.began, about=about)
+def _violation(guarantee: str, seen: Observation, about: str) -> Violation:
+    return Violation(guarantee=guarantee, nameserver=seen.nameserver, at=seen.began, about=about)

@@ -1,4 +1,4 @@
-"""Brokers that register, clients that look, an operator that writes: each notes what it did and saw."""
+"""Brokers that register, clients that look up routes, an operator that writes; each records its actions and results."""
 
 import asyncio
 import contextlib
@@ -8,28 +8,28 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Final, Self
 
-from tests.chaos.history import History, Life, Seen, Unanswered, Write
+from tests.chaos.history import History, Seen, Unanswered, Uptime, Write
 from tests.chaos.nameserver import TIMEOUT_S, ChaosNameServer
 from tests.support.remoting import put_kv, register, route
 from tests.support.remoting_frames import Reply, Request
 
 PERIOD_S: Final = 1.0
-ASK_S: Final = 2.0  # until a broker gives up waiting, closes its connection and tries again
-LOOK_S: Final = 5.0  # until a client does
+ASK_S: Final = 2.0  # a broker then closes its connection and tries again
+LOOK_S: Final = 5.0  # the same for a client
 TOPIC: Final = "everywhere"
 
 
-class Wire:
-    """A connection that is made when it is needed. ConnectionError where nobody answers in time."""
+class Connection:
+    """A connection, opened on demand. Without a reply in time it raises ConnectionError."""
 
-    def __init__(self, port: int, *, patience_s: float = ASK_S) -> None:
+    def __init__(self, port: int, *, timeout_s: float = ASK_S) -> None:
         self._port = port
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, request: Request) -> Reply:
         try:
-            async with asyncio.timeout(self._patience_s):
+            async with asyncio.timeout(self._timeout_s):
                 if self._streams is None:
                     self._streams = await asyncio.open_connection("127.0.0.1", self._port)
                 reader, writer = self._streams
@@ -47,14 +47,14 @@ class Wire:
         self.drop()
 
     def drop(self) -> None:
-        """Close it without a word."""
+        """Abort the connection."""
         streams, self._streams = self._streams, None
         if streams is not None:
             streams[1].transport.abort()
 
 
 class ChaosBroker:
-    """Registers with every NameServer, through its proxy, once a period."""
+    """Registers at every NameServer, through its proxy, once per period."""
 
     def __init__(self, number: int, nameservers: Sequence[ChaosNameServer], history: History) -> None:
         self.name = f"broker-{number}"
@@ -65,7 +65,7 @@ class ChaosBroker:
             acting_master=True,
             timeout_ms=int(TIMEOUT_S * 1000),
         )
-        self._wires = [Wire(nameserver.proxy.port) for nameserver in nameservers]
+        self._connections = [Connection(nameserver.proxy.port) for nameserver in nameservers]
         self._history = history
         self._began: float | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -73,10 +73,10 @@ class ChaosBroker:
 
     def start(self) -> None:
         self._began = asyncio.get_running_loop().time()
-        self._tasks = [asyncio.create_task(self._keep_registered(wire)) for wire in self._wires]
+        self._tasks = [asyncio.create_task(self._keep_registered(connection)) for connection in self._connections]
 
     async def end(self, *, silent: bool) -> None:
-        """It is gone: its connections close, or, where its machine is gone, not even that."""
+        """Stop the broker. Its connections close, unless `silent`: then its machine is lost and they stay open."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -84,22 +84,22 @@ class ChaosBroker:
             self.close()
         if self._began is not None:
             now = asyncio.get_running_loop().time()
-            self._history.lives.append(Life(broker=self.name, began=self._began, ended=now))
+            self._history.uptimes.append(Uptime(broker=self.name, began=self._began, ended=now))
             self._began = None
 
     def close(self) -> None:
-        for wire in self._wires:
-            wire.drop()
+        for connection in self._connections:
+            connection.drop()
 
-    async def _keep_registered(self, wire: Wire) -> None:
+    async def _keep_registered(self, connection: Connection) -> None:
         while True:
             with contextlib.suppress(ConnectionError):
-                self.registered += (await wire.ask(self._request)).code == 0
+                self.registered += (await connection.ask(self._request)).code == 0
             await asyncio.sleep(PERIOD_S)
 
 
-async def come_and_go(brokers: Sequence[ChaosBroker], chance: random.Random) -> None:
-    """Two at a time are gone, for about twice their time-out."""
+async def restart_brokers(brokers: Sequence[ChaosBroker], chance: random.Random) -> None:
+    """Stop two brokers at a time, for about twice their timeout."""
     for broker in brokers:
         broker.start()
     while True:
@@ -113,14 +113,14 @@ async def come_and_go(brokers: Sequence[ChaosBroker], chance: random.Random) -> 
             broker.start()
 
 
-async def look(nameserver: ChaosNameServer, history: History) -> None:
-    """A client beside the proxy: it sees what the server says, whatever befalls the network."""
+async def look_up(nameserver: ChaosNameServer, history: History) -> None:
+    """A client that bypasses the proxy: it receives answers during network faults too."""
     loop = asyncio.get_running_loop()
-    with Wire(nameserver.port, patience_s=LOOK_S) as wire:
+    with Connection(nameserver.port, timeout_s=LOOK_S) as connection:
         while True:
             began = loop.time()
             try:
-                names = _brokers(await wire.ask(route(TOPIC)))
+                names = _brokers(await connection.ask(route(TOPIC)))
             except ConnectionError:
                 history.observations.append(Unanswered(nameserver=nameserver.name, began=began, ended=loop.time()))
             else:
@@ -130,7 +130,7 @@ async def look(nameserver: ChaosNameServer, history: History) -> None:
 
 
 def _brokers(reply: Reply) -> frozenset[str]:
-    """Who is in a route; nobody where there is none."""
+    """The brokers in a route; empty without a route."""
     return (
         frozenset(one["brokerName"] for one in json.loads(reply.body)["brokerDatas"])
         if reply.code == 0
@@ -138,12 +138,12 @@ def _brokers(reply: Reply) -> frozenset[str]:
     )
 
 
-async def write(nameserver: ChaosNameServer, history: History) -> None:
-    """An operator who notes what was acknowledged."""
-    with Wire(nameserver.port) as wire:
+async def write_keys(nameserver: ChaosNameServer, history: History) -> None:
+    """An operator who records the acknowledged writes."""
+    with Connection(nameserver.port) as connection:
         for number in count(1):
             key, value = f"key-{number}", f"value-{number}"
             with contextlib.suppress(ConnectionError):
-                if (await wire.ask(put_kv(key, value))).code == 0:
+                if (await connection.ask(put_kv(key, value))).code == 0:
                     history.writes.append(Write(nameserver=nameserver.name, key=key, value=value))
             await asyncio.sleep(0.25)

@@ -1,4 +1,4 @@
-"""What was done to NameServers and brokers, and what was seen of them, in the order of one clock. Pure values."""
+"""Records of a chaos run: faults, broker uptimes, look-ups and writes, with times of one clock."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """Something was wrong with a NameServer, or with the way to it."""
+    """A fault of a NameServer or of the network to it."""
 
     nameserver: str
     kind: str
@@ -15,8 +15,8 @@ class Fault:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Life:
-    """A broker was up, and sent what it should, from `began` until `ended`; None: to the end."""
+class Uptime:
+    """A broker was up and registered itself from `began` until `ended`; None: until the end of the run."""
 
     broker: str
     began: float
@@ -25,7 +25,7 @@ class Life:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """A look-up that was answered: these brokers are in the route."""
+    """A look-up with an answer: these brokers are in the route."""
 
     nameserver: str
     began: float
@@ -35,7 +35,7 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Unanswered:
-    """A look-up that was not."""
+    """A look-up without an answer."""
 
     nameserver: str
     began: float
@@ -44,7 +44,7 @@ class Unanswered:
 
 @dataclass(frozen=True, kw_only=True)
 class Write:
-    """An administrator's write that was acknowledged."""
+    """An acknowledged admin write."""
 
     nameserver: str
     key: str
@@ -56,10 +56,10 @@ Observation: TypeAlias = Seen | Unanswered
 
 @dataclass(kw_only=True)
 class History:
-    """Everything, until `ended`; `kept` is what each NameServer had of the writes in the end."""
+    """All records until `ended`; `kept` holds the written values that each NameServer had at the end."""
 
     faults: list[Fault] = field(default_factory=list)
-    lives: list[Life] = field(default_factory=list)
+    uptimes: list[Uptime] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     kept: dict[tuple[str, str], str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A NameServer process under chaos: behind a proxy, on a disk of its own, with faults that can be set while it runs."""
+"""A NameServer process behind a proxy, on a disk of its own, with faults that can be switched while it runs."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ SETTINGS: Final = {
     "routebook.journal.snapshotSeconds": 3,
     "routebook.journal.segmentMegabytes": 1,
     "routebook.recoveredLeaseSeconds": int(TIMEOUT_S),
-    # it would keep routes of brokers that are gone, which is what it is for, and not what is checked here
+    # mass-expiry protection would keep routes of stopped brokers; it is not under test here
     "routebook.preservation.enabled": "false",
     "scanNotActiveBrokerInterval": 500,
 }
@@ -27,25 +27,25 @@ SCAN_S: Final = 0.5
 
 
 class ChaosNameServer:
-    """Started again by whoever ends it, or finds it ended."""
+    """The process, its home, and its fault switches."""
 
     def __init__(self, name: str, disk: SmallDisk) -> None:
         self.name = name
         self.disk = disk
         self.home = disk.path / "home"
-        self.knobs = disk.path.parent / f"{name}-knobs"
-        self.knobs.mkdir()
+        self.switches = disk.path.parent / f"{name}-switches"
+        self.switches.mkdir()
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         self.proxy = Proxy(("127.0.0.1", self.port))
         self.starts = 0
-        self.deaths = 0  # that nobody asked for
+        self.deaths = 0  # unexpected exits
         self.process = self._start()
 
     def _start(self) -> Process:
         self.starts += 1
-        environment = {"PYTHONPATH": str(INJECT), "CHAOS_FOLDER": str(self.knobs)}
+        environment = {"PYTHONPATH": str(INJECT), "CHAOS_FOLDER": str(self.switches)}
         defined = [f"-D{key}={value}" for key, value in SETTINGS.items()]
         listen = f"127.0.0.1:{self.port}"
         process = Process(
@@ -58,8 +58,8 @@ class ChaosNameServer:
             raise
         return process
 
-    async def again(self) -> None:
-        """Start it, if it does not run."""
+    async def restart(self) -> None:
+        """Start the process if it has exited."""
         if self.process.exit_code is not None:
             await asyncio.to_thread(self.process.kill)
             self.process = await asyncio.to_thread(self._start)
@@ -70,14 +70,14 @@ class ChaosNameServer:
     def send(self, number: signal.Signals) -> None:
         self.process.send(number)
 
-    def turn(self, knob: str, value: float) -> None:
-        """`clock` or `fsync`, see inject/sitecustomize.py."""
-        file = self.knobs / f"{knob}.tmp"
+    def inject(self, fault: str, value: float) -> None:
+        """Set the fault `clock` or `fsync`, see inject/sitecustomize.py."""
+        file = self.switches / f"{fault}.tmp"
         file.write_text(str(value))
-        file.rename(self.knobs / knob)
+        file.rename(self.switches / fault)
 
-    def allow(self, what: int, limit: int | None) -> None:
-        """A limit of the operating system for the running process; None: as much as this one has."""
+    def limit(self, what: int, limit: int | None) -> None:
+        """Set a resource limit of the running process; None: the limit of this process."""
         with contextlib.suppress(ProcessLookupError):
             _, hard = resource.getrlimit(what)
             resource.prlimit(self.process.pid, what, (hard if limit is None else limit, hard))

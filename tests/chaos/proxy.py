@@ -1,4 +1,4 @@
-"""A TCP proxy in front of one NameServer that drops, delays, cuts, splits, duplicates and reorders."""
+"""A TCP proxy that drops, delays, cuts, splits, duplicates and reorders the traffic to one NameServer."""
 
 import asyncio
 import contextlib
@@ -9,20 +9,20 @@ _DELAY_S: Final = 0.4
 _PIECE_BYTES: Final = 7
 
 
-class Way(StrEnum):
-    """How bytes go through."""
+class Mode(StrEnum):
+    """What the proxy does with the traffic."""
 
-    PASS = "pass"  # as they should
-    CUT = "cut"  # connections are closed, and new ones too
-    DROP = "drop"  # nothing gets through, and nobody is told
-    DELAY = "delay"  # everything comes later
-    SPLIT = "split"  # a few bytes at a time
-    DUPLICATE = "duplicate"  # everything is sent a second time over a connection of its own
-    REORDER = "reorder"  # new connections wait until it is over, and the last is made first
+    PASS = "pass"  # forward
+    CUT = "cut"  # close all connections, new ones too
+    DROP = "drop"  # hold all bytes and keep the connections open
+    DELAY = "delay"  # forward later
+    SPLIT = "split"  # forward a few bytes at a time
+    DUPLICATE = "duplicate"  # send everything a second time over another connection
+    REORDER = "reorder"  # hold new connections until the mode ends, then make them in reverse order
 
 
 class Proxy:
-    """Listens on a port of its own; `way` may change at any time."""
+    """Listens on its own port; the mode can change at any time."""
 
     def __init__(self, target: tuple[str, int]) -> None:
         self._target = target
@@ -32,7 +32,7 @@ class Proxy:
         self._waiting: list[asyncio.Event] = []
         self._flowing = asyncio.Event()
         self._flowing.set()
-        self._way = Way.PASS
+        self._mode = Mode.PASS
         self.port = 0
         self.connections = 0
 
@@ -43,20 +43,19 @@ class Proxy:
     async def stop(self) -> None:
         assert self._server is not None
         self._server.close()
-        await self.go(Way.CUT)
+        await self.set_mode(Mode.CUT)
         await asyncio.gather(*self._carrying, return_exceptions=True)
 
-    async def go(self, way: Way) -> None:
-        """From now on like this."""
-        self._way = way
-        if way is Way.DROP:
+    async def set_mode(self, mode: Mode) -> None:
+        self._mode = mode
+        if mode is Mode.DROP:
             self._flowing.clear()
         else:
             self._flowing.set()
-        if way is Way.CUT:
+        if mode is Mode.CUT:
             for writer in list(self._open):
                 writer.transport.abort()
-        if way is not Way.REORDER:
+        if mode is not Mode.REORDER:
             waiting, self._waiting = self._waiting, []
             for turn in reversed(waiting):
                 turn.set()
@@ -69,11 +68,11 @@ class Proxy:
         assert task is not None
         self._carrying.add(task)
         try:
-            if self._way is Way.REORDER:
+            if self._mode is Mode.REORDER:
                 turn = asyncio.Event()
                 self._waiting.append(turn)
                 await turn.wait()
-            if self._way is not Way.CUT:
+            if self._mode is not Mode.CUT:
                 await self._carry(reader, writer)
         except OSError:
             pass
@@ -86,7 +85,7 @@ class Proxy:
         writers: list[asyncio.StreamWriter] = []
         tasks: list[asyncio.Task[None]] = []
         try:
-            for number in range(2 if self._way is Way.DUPLICATE else 1):
+            for number in range(2 if self._mode is Mode.DUPLICATE else 1):
                 answers, to_server = await asyncio.open_connection(*self._target)
                 writers.append(to_server)
                 self._open.add(to_server)
@@ -106,9 +105,9 @@ class Proxy:
         with contextlib.suppress(OSError):
             while data := await reader.read(1 << 16):
                 await self._flowing.wait()
-                if self._way is Way.DELAY:
+                if self._mode is Mode.DELAY:
                     await asyncio.sleep(_DELAY_S)
-                size = _PIECE_BYTES if self._way is Way.SPLIT else len(data)
+                size = _PIECE_BYTES if self._mode is Mode.SPLIT else len(data)
                 for at in range(0, len(data), size):
                     for writer in writers:
                         writer.write(data[at : at + size])

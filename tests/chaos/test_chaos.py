@@ -1,6 +1,6 @@
-"""Three NameServers and a fleet under faults; a checker then reads what happened.
+"""Three NameServers and a fleet under fault injection; a checker then reads the recorded history.
 
-How long is an option: `--chaos-seconds`; so is what happens: `--chaos-seed`.
+`--chaos-seconds` sets the duration, `--chaos-seed` the faults.
 """
 
 import asyncio
@@ -12,22 +12,22 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.checker import Terms, check
-from tests.chaos.fleet import ASK_S, PERIOD_S, ChaosBroker, come_and_go, look, write
+from tests.chaos.faults import CALM_S, FaultSequence, disturb
+from tests.chaos.fleet import ASK_S, PERIOD_S, ChaosBroker, look_up, restart_brokers, write_keys
 from tests.chaos.history import History, Seen, Unanswered
 from tests.chaos.nameserver import SCAN_S, TIMEOUT_S, ChaosNameServer
-from tests.chaos.nemesis import CALM_S, Deck, disturb
-from tests.support.ledger import Ledger
+from tests.support.reliability_report import ReliabilityReport
 from tests.support.remoting import Client, get_kv
 from tests.support.small_disk import small_disk
 
 NAMESERVERS = 3
 BROKERS = 8
 DISK_MEBIBYTES = 16
-GRACE_S = 1.5  # and as much as this machine was late itself
+GRACE_S = 1.5  # plus the measured lag of this process
 
 
 class Lag:
-    """How late this process was at most: that much nobody else can be blamed for."""
+    """Measures the largest scheduling delay of this process, which is no fault of the NameServers."""
 
     worst_s = 0.0
 
@@ -44,14 +44,14 @@ async def play(nameservers: list[ChaosNameServer], seconds: float, chance: rando
     for nameserver in nameservers:
         await nameserver.proxy.start()
     brokers = [ChaosBroker(number, nameservers, history) for number in range(BROKERS)]
-    going_on = [lag.watch(), come_and_go(brokers, random.Random(chance.random()))]
-    going_on += [activity(nameserver, history) for nameserver in nameservers for activity in (look, write)]
-    tasks = [asyncio.create_task(activity) for activity in going_on]
+    activities = [lag.watch(), restart_brokers(brokers, random.Random(chance.random()))]
+    activities += [activity(nameserver, history) for nameserver in nameservers for activity in (look_up, write_keys)]
+    tasks = [asyncio.create_task(activity) for activity in activities]
     try:
-        until, deck = loop.time() + seconds, Deck(random.Random(chance.random()))
+        until, sequence = loop.time() + seconds, FaultSequence(random.Random(chance.random()))
         async with asyncio.TaskGroup() as faults:
             for nameserver in nameservers:
-                faults.create_task(disturb(nameserver, history, deck, random.Random(chance.random()), until=until))
+                faults.create_task(disturb(nameserver, history, sequence, random.Random(chance.random()), until=until))
         await asyncio.sleep(CALM_S)
         for task in tasks:
             assert not task.done(), task
@@ -64,14 +64,14 @@ async def play(nameservers: list[ChaosNameServer], seconds: float, chance: rando
         for nameserver in nameservers:
             await nameserver.proxy.stop()
     history.ended = loop.time()
-    await asyncio.sleep(0.1)  # connections that were closed are gone before their event loop is
+    await asyncio.sleep(0.1)  # lets the event loop finish closing the connections
     return history, lag.worst_s
 
 
 def collect(nameserver: ChaosNameServer, history: History) -> None:
-    """What it has of the writes, now and after one more kill -9."""
+    """Read all written values back after one more kill -9."""
     nameserver.process.kill()
-    asyncio.run(nameserver.again())
+    asyncio.run(nameserver.restart())
     with Client(("127.0.0.1", nameserver.port)) as client:
         for one in history.writes:
             if one.nameserver == nameserver.name:
@@ -80,7 +80,9 @@ def collect(nameserver: ChaosNameServer, history: History) -> None:
 
 
 @pytest.mark.slow
-def test_promises_hold_under_chaos(tmp_path: Path, pytestconfig: pytest.Config, ledger: Ledger) -> None:
+def test_guarantees_hold_during_fault_injection(
+    tmp_path: Path, pytestconfig: pytest.Config, reliability_report: ReliabilityReport
+) -> None:
     seconds, seed = pytestconfig.getoption("--chaos-seconds"), pytestconfig.getoption("--chaos-seed")
     with contextlib.ExitStack() as stack:
         nameservers = []
@@ -95,7 +97,7 @@ def test_promises_hold_under_chaos(tmp_path: Path, pytestconfig: pytest.Config, 
         violations = check(history, terms)
         kinds = Counter(fault.kind for fault in history.faults)
         seen = sum(isinstance(one, Seen) for one in history.observations)
-        ledger.note(
+        reliability_report.add(
             "chaos",
             f"{NAMESERVERS} NameServers, {BROKERS} brokers",
             seconds=round(seconds),
@@ -104,15 +106,15 @@ def test_promises_hold_under_chaos(tmp_path: Path, pytestconfig: pytest.Config, 
             look_ups=seen,
             unanswered=sum(isinstance(one, Unanswered) for one in history.observations),
             writes=len(history.writes),
-            broker_lives=len(history.lives),
+            broker_lives=len(history.uptimes),
             unexpected_deaths=sum(nameserver.deaths for nameserver in nameservers),
             lag_s=round(lag_s, 2),
             violations=len(violations),
         )
         for kind, count in sorted(kinds.items()):
-            ledger.note("chaos faults", kind, injected=count)
-        told = "\n".join(map(str, [*violations[:20], *sorted(history.faults, key=lambda fault: fault.began)]))
+            reliability_report.add("chaos faults", kind, injected=count)
+        shown = "\n".join(map(str, [*violations[:20], *sorted(history.faults, key=lambda fault: fault.began)]))
         logs = "\n".join(nameserver.process.log[-1500:] for nameserver in nameservers)
-        assert not violations, f"--chaos-seed={seed}\n{told}\n{logs}"
+        assert not violations, f"--chaos-seed={seed}\n{shown}\n{logs}"
         assert seen > 100
         assert history.writes

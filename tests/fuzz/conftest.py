@@ -1,5 +1,5 @@
-"""What fuzz tests share."""
+"""Fixtures of the fuzz tests."""
 
-from tests.support.ledger import ledger
+from tests.support.reliability_report import reliability_report
 
-__all__ = ["ledger"]
+__all__ = ["reliability_report"]

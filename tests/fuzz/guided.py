@@ -1,7 +1,7 @@
-"""Fuzzing that coverage leads: `python -m tests.fuzz.guided TARGET [libFuzzer options]`, where atheris is installed.
+"""Coverage-guided fuzzing with atheris: `python -m tests.fuzz.guided TARGET [libFuzzer options]`.
 
-It begins with the corpus of the target and keeps what reaches new code in build/fuzz/TARGET. It ends at the first input
-that breaks a promise, and leaves it in the current folder.
+It starts with the corpus of the target and keeps inputs that reach new code in build/fuzz/TARGET. It stops at the first
+input that violates a guarantee, and leaves it in the current folder.
 """
 
 import hashlib
@@ -16,12 +16,12 @@ _KEPT: Final = Path("build") / "fuzz"
 
 
 def main(arguments: list[str]) -> None:
-    """Never returns: libFuzzer ends the process."""
-    atheris = importlib.import_module("atheris")  # no requirement: it has no wheel for most Pythons
+    """Run the fuzzer; libFuzzer ends the process."""
+    atheris = importlib.import_module("atheris")  # optional: most Python versions have no wheel
     with atheris.instrument_imports(include=["routebook"]):
         targets = importlib.import_module("tests.fuzz.targets").TARGETS
     if not arguments or arguments[0] not in targets:
-        raise SystemExit(f"which of {', '.join(targets)}?")
+        raise SystemExit(f"unknown target; choose one of {', '.join(targets)}")
     name, *options = arguments
     corpus, make = targets[name]
     folder = _KEPT / name

@@ -1,4 +1,4 @@
-"""Inputs made of others: corpora kept in files, and random changes of them. The same seed makes the same inputs."""
+"""Corpora in files, and random mutations of them. The same seed gives the same inputs."""
 
 import random
 import struct
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 CORPUS: Final = Path(__file__).parent / "corpus"
-MOST_BYTES: Final = 16 * 1024
+MAX_BYTES: Final = 16 * 1024
 _NUMBERS: Final = (0, 1, 4, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x1000000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 _TOKENS: Final = (
     *(b"{", b"}", b"[", b"]", b'"', b"'", b":", b",", b"\\", b"\\u", b"\\ud800", b"null", b"true", b"-0", b"1e999"),
@@ -31,23 +31,23 @@ _TOKENS: Final = (
 
 
 def seeds(name: str) -> list[bytes]:
-    """The inputs of corpus/NAME.hex: one to a line, in hexadecimal."""
+    """The inputs of corpus/NAME.hex: one per line, in hexadecimal."""
     lines = (CORPUS / f"{name}.hex").read_text().splitlines()
     return [bytes.fromhex(line) for line in lines if line and not line.startswith("#")]
 
 
 def mutations(corpus: Sequence[bytes], chance: random.Random) -> Iterator[bytes]:
-    """First the corpus as it is, then changed without end."""
+    """The corpus itself, then an endless sequence of mutations."""
     yield from corpus
     while True:
         data = bytearray(chance.choice(corpus))
         for _ in range(chance.choice((1, 1, 2, 3, 6))):
             _change(data, chance, corpus)
-        yield bytes(data[:MOST_BYTES])
+        yield bytes(data[:MAX_BYTES])
 
 
 def framed(data: bytes) -> bytes:
-    """The same bytes with a length word that is true, so that what is behind it is looked at."""
+    """The same bytes with a correct length word, so that the parser reads the rest."""
     return struct.pack(">i", len(data) - 4) + data[4:] if len(data) >= 8 else data
 
 

@@ -1,7 +1,6 @@
-"""What is fuzzed: each target takes any bytes, and raises only where a promise is broken.
+"""Fuzz targets: each accepts arbitrary bytes and raises only if a guarantee is violated.
 
-Documented errors are expected and pass. What a target promises beyond that is that what was understood can be written
-and is understood again as the same, and that it does not matter in which pieces bytes arrive.
+Documented errors are expected. Decoded values must survive a round trip, and the chunking of the input must not matter.
 """
 
 from collections.abc import Callable
@@ -30,22 +29,22 @@ from tests.fuzz.mutation import framed
 from tests.support.faulty_files import FaultyFiles
 
 NOW_MS: Final = 1_700_000_000_000
-_OFTEN: Final = 2_000  # requests, after which a core is replaced, so that its tables stay small
+_MAX_REQUESTS: Final = 2_000  # per core; a new core has small tables again
 _SEGMENT: Final = "00000000000000000001.jsonl"
 _LINE: Final = b'{"v":1,"ns":"n","boot":"b","seq":%d,"at":1,"kind":"server_stopped","reason":"SIGTERM"}\n'
 
 
 def frames(data: bytes) -> None:
-    """In one piece and in many: the same commands, and the same end."""
+    """One chunk or many: the same commands and the same error."""
     assert _commands(data, len(data) or 1) == _commands(data, 1 + len(data) // 7)
     with suppress(ProtocolError):
-        _is_written_as_read(decode(framed(data)[4:], count()) if len(data) >= 8 else Command(code=0, opaque=0))
+        _check_round_trip(decode(framed(data)[4:], count()) if len(data) >= 8 else Command(code=0, opaque=0))
 
 
 def json_headers(data: bytes) -> None:
     with suppress(ProtocolError):
         header = decode_json_header(data)
-        _is_written_as_read(Command(header.code, header.opaque or 0, header.flag, header.version, ext=header.ext))
+        _check_round_trip(Command(header.code, header.opaque or 0, header.flag, header.version, ext=header.ext))
 
 
 def binary_headers(data: bytes) -> None:
@@ -64,7 +63,7 @@ def register_bodies(data: bytes) -> None:
             if body.filter_servers is None or not _has_utf8(repr(body)):
                 continue
             again = encode_registration_body(body)
-            last = {topic.topic_name: topic for topic in body.topics or ()}  # one name may stand under two keys
+            last = {topic.topic_name: topic for topic in body.topics or ()}  # one name can occur under two keys
             read = decode_register_body(again, version=513, compressed=False, now_ms=NOW_MS)
             assert list(read.topics or ()) == list(last.values())
     for other in (lambda: decode_topic_route(data), lambda: decode_data_version(data, now_ms=NOW_MS)):
@@ -73,7 +72,7 @@ def register_bodies(data: bytes) -> None:
 
 
 class Requests:
-    """Whole frames, dispatched to a core that has seen those before."""
+    """Frames, dispatched to a core that has processed the earlier ones."""
 
     def __init__(self) -> None:
         self._begin()
@@ -84,11 +83,11 @@ class Requests:
             if outcome.reply is not None:
                 encode_reply(command.opaque, outcome.reply)
             self._served += 1
-        known = Command(code=105, opaque=1, ext={"topic": "nobody has this topic"})
+        known = Command(code=105, opaque=1, ext={"topic": "absent"})
         answer = dispatch(self._core, known, Caller(2, "127.0.0.1:2"), NOW_MS).reply
         assert answer is not None
         assert answer.code == 17
-        if self._served > _OFTEN:
+        if self._served > _MAX_REQUESTS:
             self._begin()
 
     def _begin(self) -> None:
@@ -97,11 +96,11 @@ class Requests:
 
 
 def properties(data: bytes) -> None:
-    """Also that an edited file says what it was edited to, and nothing else about other keys."""
+    """Also: editing a file sets the given keys and leaves the others as they were."""
     text = decode_file(data)
     edited = encode_file(edit(text, {"a": " b\\", "new key": "é\n"}))
     with suppress(MalformedEscape):
-        # a lone backslash at the end is an empty key, and is gone when something follows it: it says nothing anyway
+        # a single backslash at the end is an empty key, which disappears when a line follows
         before = {entry.key: entry.value for entry in parse(text) if entry.key}
         after = {entry.key: entry.value for entry in parse(decode_file(edited)) if entry.key}
         assert after == {**before, "a": " b\\", "new key": "é\n"}
@@ -116,7 +115,7 @@ def kv_files(data: bytes) -> None:
 
 
 def journal_lines(data: bytes) -> None:
-    """Alone, and between two whole lines that must not suffer by it."""
+    """A line alone, and between two valid lines, which must stay readable."""
     line = data.replace(b"\n", b" ")
     with suppress(JournalError):
         written = encode_record(decode_record(line))
@@ -128,7 +127,7 @@ def journal_lines(data: bytes) -> None:
 
 
 def journals(data: bytes) -> None:
-    """A segment of any bytes is taken up, or refused with reasons; what is written next can be read."""
+    """A segment of arbitrary bytes is opened or rejected with an error; what is appended to it is readable."""
     files = FaultyFiles.holding(**{_SEGMENT: _LINE % 1 + data})
     with suppress(JournalError):
         opened = open_journal(files, ns="n", boot="b2", options=JournalOptions(), now_ms=lambda: NOW_MS)
@@ -147,7 +146,7 @@ TARGETS: Final[dict[str, tuple[str, Callable[[], Callable[[bytes], None]]]]] = {
     "journal_lines": ("journal_lines", lambda: journal_lines),
     "journals": ("journal_lines", lambda: journals),
 }
-"""By name: the corpus that it begins with, and what makes it."""
+"""By name: the corpus, and the function that creates the target."""
 
 
 def _commands(data: bytes, piece: int) -> tuple[list[Command], str]:
@@ -162,9 +161,9 @@ def _commands(data: bytes, piece: int) -> tuple[list[Command], str]:
     return found, ""
 
 
-def _is_written_as_read(command: Command) -> None:
-    """What is read can be written; what was written is read as it was."""
-    written = encode(decode(encode(command)[4:], count()))  # a language that nobody knows is left out, and so Java's
+def _check_round_trip(command: Command) -> None:
+    """Decoding and encoding are inverse."""
+    written = encode(decode(encode(command)[4:], count()))  # an unknown language is omitted, as in Java
     assert encode(decode(written[4:], count())) == written
 
 

@@ -1,4 +1,4 @@
-"""What fuzzing found, kept as examples: each made the server stand still, stop, or not start."""
+"""Inputs that fuzzing found: each once blocked the server, stopped it, or prevented its start."""
 
 import asyncio
 from pathlib import Path
@@ -34,16 +34,16 @@ DAMAGED = [
 ]
 
 
-def test_settings_of_nothing_but_backslashes_are_read_at_once() -> None:
-    """It took minutes in which nobody was answered: a pattern tried each backslash as the first of the last ones."""
+def test_settings_of_backslashes_only_are_parsed_in_linear_time() -> None:
+    """A regular expression with quadratic backtracking blocked the server for minutes."""
     length = 256 << 10
     (entry,) = parse("\\" * (length - 2) + "a")
     assert entry.key == "\\" * (length // 2 - 1) + "a"
     assert Asker().ask(318, body=b"\\" * (length - 2) + b"a=1").code in {0, 1}
 
 
-def test_a_very_long_header_must_be_plain_json() -> None:
-    """One of 2.3 MB took four seconds, in which nobody was answered, before it was known who sent it."""
+def test_a_very_long_header_must_be_standard_json() -> None:
+    """A header of 2.3 MB blocked the server for four seconds, before authentication."""
     plain = b'{"code":100,"opaque":1,"extFields":{"value":"' + b"v" * (4 << 20) + b'"}}'
     assert decode_json_header(plain).code == 100
     assert decode_json_header(plain[: 1 << 19].replace(b'"', b"'") + b"'}}").code == 100
@@ -52,15 +52,15 @@ def test_a_very_long_header_must_be_plain_json() -> None:
 
 
 @pytest.mark.parametrize("line", DAMAGED, ids=range(len(DAMAGED)))
-def test_a_damaged_journal_line_is_damage(line: bytes) -> None:
+def test_a_damaged_journal_line_raises_a_documented_error(line: bytes) -> None:
     with pytest.raises(JournalError):
         decode_record(line)
     with pytest.raises(SnapshotError):
         _as(Snapshot, line)
 
 
-def test_one_bad_byte_costs_one_line_of_a_journal() -> None:
-    """Where the byte was no UTF-8 any more, no later line could be read either, and the server did not start."""
+def test_one_bad_byte_damages_one_line_of_a_journal_only() -> None:
+    """An invalid UTF-8 byte made all later lines unreadable, and the server did not start."""
     lines = [LINE % (1, b"a"), LINE % (2, b"\xff"), LINE % (3, b"c")]
     files = FaultyFiles.holding(**{"00000000000000000001.jsonl": b"\n".join([*lines, b""])})
     kept = [item.record.seq for item in read(files) if isinstance(item, Line)]
@@ -68,12 +68,12 @@ def test_one_bad_byte_costs_one_line_of_a_journal() -> None:
 
 
 @pytest.mark.parametrize("text", [b'{"mark":"\xff"}', b'{"mark":' + NESTED], ids=["byte", "nested"])
-def test_a_damaged_mark_is_not_believed(text: bytes) -> None:
+def test_a_damaged_sequence_reserve_is_ignored(text: bytes) -> None:
     assert read_mark(FaultyFiles.holding(**{MARK_NAME: text})) is None
 
 
 @asynchronous
-async def test_a_console_that_nests_without_end_talks_nonsense() -> None:
+async def test_a_deeply_nested_console_message_is_rejected() -> None:
     async def receive() -> dict[str, object]:
         return {"type": "websocket.receive", "text": '{"kinds":' + NESTED.decode()}
 
@@ -81,7 +81,7 @@ async def test_a_console_that_nests_without_end_talks_nonsense() -> None:
 
 
 @asynchronous
-async def test_a_nameserver_that_nests_without_end_has_given_no_answer() -> None:
+async def test_a_deeply_nested_reply_of_a_peer_is_an_error() -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         body = b'{"a":' + NESTED + b"}"
@@ -102,10 +102,10 @@ async def test_a_nameserver_that_nests_without_end_has_given_no_answer() -> None
 
 
 @asynchronous
-async def test_without_a_thread_for_its_history_a_server_serves(
+async def test_a_server_without_its_history_thread_serves_routes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Chaos without memory found it: the past could not be indexed, and the process ended."""
+    """Found by chaos tests with little memory: the history index could not start, and the process exited."""
 
     def no_thread(_feeder: Feeder) -> None:
         raise RuntimeError("can't start new thread")

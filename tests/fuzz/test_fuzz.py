@@ -1,7 +1,7 @@
-"""Any bytes: only documented errors, no standing still, no memory without end, and what was understood stays the same.
+"""Arbitrary bytes cause documented errors only: no hang, no unbounded memory, no change in a round trip.
 
-Hypothesis looks for small inputs; after it random changes of the corpora go on for a while: `--fuzz-seconds` for all
-targets together. `make fuzz` takes minutes, and tests/fuzz/guided.py lets coverage lead where atheris is installed.
+Hypothesis searches small inputs; then the corpora are mutated, for `--fuzz-seconds` over all targets. `make fuzz` runs
+for minutes; tests/fuzz/guided.py is guided by coverage, with atheris.
 """
 
 import random
@@ -16,21 +16,21 @@ from hypothesis import strategies as st
 
 from tests.fuzz.mutation import mutations, seeds
 from tests.fuzz.targets import TARGETS
-from tests.support.ledger import Ledger
+from tests.support.reliability_report import ReliabilityReport
 
 HANG_S = 30
-MOST_GROWTH_BYTES = 400 << 20
+MAX_GROWTH_BYTES = 400 << 20
 EXAMPLES = 60
 
 
 class Hang(BaseException):
-    """One input took this long; nothing on the way may catch it."""
+    """An input took longer than HANG_S. A BaseException, so that no handler catches it."""
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_small_inputs(name: str) -> None:
+def test_small_inputs_cause_documented_errors_only(name: str) -> None:
     corpus, make = TARGETS[name]
-    judge, known = make(), seeds(corpus)
+    target, known = make(), seeds(corpus)
     edits = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 8), st.binary(max_size=4)), max_size=4)
 
     @example((b"", []))
@@ -42,25 +42,27 @@ def test_small_inputs(name: str) -> None:
         data = bytearray(drawn[0])
         for at, size, new in drawn[1]:
             data[at : at + size] = new
-        judge(bytes(data))
+        target(bytes(data))
 
     any_bytes()
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_changed_corpora(name: str, pytestconfig: pytest.Config, ledger: Ledger) -> None:
+def test_mutated_corpora_cause_documented_errors_only(
+    name: str, pytestconfig: pytest.Config, reliability_report: ReliabilityReport
+) -> None:
     corpus, make = TARGETS[name]
-    judge, known = make(), seeds(corpus)
+    target, known = make(), seeds(corpus)
     seed: int = pytestconfig.getoption("--fuzz-seed")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     inputs, data = 0, b""
     until = time.monotonic() + pytestconfig.getoption("--fuzz-seconds") / len(TARGETS)
-    previous = signal.signal(signal.SIGALRM, _hangs)
+    previous = signal.signal(signal.SIGALRM, _raise_hang)
     try:
         for data in mutations(known, random.Random(f"{seed} {name}")):
             if inputs % 64 == 0:
                 signal.setitimer(signal.ITIMER_REAL, HANG_S)
-            judge(data)
+            target(data)
             inputs += 1
             if inputs % 64 == 0 and time.monotonic() > until:
                 break
@@ -71,9 +73,9 @@ def test_changed_corpora(name: str, pytestconfig: pytest.Config, ledger: Ledger)
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-    assert grown < MOST_GROWTH_BYTES, f"{grown} bytes more than before"
-    ledger.note("fuzz", name, inputs=inputs, failures=0)
+    assert grown < MAX_GROWTH_BYTES, f"{grown} bytes more than before the test"
+    reliability_report.add("fuzz", name, inputs=inputs, failures=0)
 
 
-def _hangs(_signal: int, _frame: FrameType | None) -> None:
+def _raise_hang(_signal: int, _frame: FrameType | None) -> None:
     raise Hang

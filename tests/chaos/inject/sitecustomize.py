@@ -1,7 +1,7 @@
-"""Faults inside a server's process: Python imports this first where it stands in PYTHONPATH.
+"""Faults inside a server process: Python imports this module at start if its folder is in PYTHONPATH.
 
-In the folder that CHAOS_FOLDER names, `clock` holds seconds by which the wall clock is wrong, and `fsync` seconds that
-each fsync takes. Both may change at any time.
+In the folder CHAOS_FOLDER, the file `clock` holds the error of the wall clock in seconds, and `fsync` the delay of each
+fsync in seconds. Both can change at any time.
 """
 
 import os
@@ -9,21 +9,21 @@ import pathlib
 import time
 
 _FOLDER = pathlib.Path(os.environ.get("CHAOS_FOLDER", "/nowhere"))
-_LOOK_S = 0.05
+_READ_S = 0.05
 
 
-class _Knob:
-    """A number in a file, looked at now and then."""
+class _Switch:
+    """A number in a file, read again every 50 ms."""
 
     def __init__(self, name: str) -> None:
         self._path = _FOLDER / name
         self._value = 0.0
-        self._looked = float("-inf")
+        self._read_at = float("-inf")
 
     def value(self) -> float:
         now = time.monotonic()
-        if now - self._looked > _LOOK_S:
-            self._looked = now
+        if now - self._read_at > _READ_S:
+            self._read_at = now
             try:
                 self._value = float(self._path.read_text())
             except (OSError, ValueError):
@@ -31,7 +31,7 @@ class _Knob:
         return self._value
 
 
-_clock, _fsync = _Knob("clock"), _Knob("fsync")
+_clock, _fsync = _Switch("clock"), _Switch("fsync")
 _time, _time_ns, _os_fsync, _os_fdatasync = time.time, time.time_ns, os.fsync, os.fdatasync
 
 

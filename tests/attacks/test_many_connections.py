@@ -1,4 +1,4 @@
-"""Many connections: idle, slow, or gone again at once. Look-ups are answered meanwhile."""
+"""Many connections: idle, slow, or closed at once. Look-ups of other clients are answered meanwhile."""
 
 import contextlib
 import resource
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.victim import Victim, under_attack
-from tests.support.ledger import Ledger
+from tests.attacks.attacked_server import AttackedServer, under_attack
+from tests.support.reliability_report import ReliabilityReport
 from tests.support.remoting import Client, eventually
 from tests.support.remoting_frames import Request
 
@@ -21,13 +21,12 @@ IDLE = 10_000
 SPARE_FILES = 600
 SLOW = 300
 FLOOD = 3_000
-MOST_FLOOD = 20_000  # a machine has no more ports for them
-PATIENCE_S = 60.0
+MAX_FLOOD = 20_000  # limited by the ephemeral ports of a machine
+CLOSE_TIMEOUT_S = 60.0
 
 
 @contextmanager
-def crowd(address: tuple[str, int], count: int) -> Iterator[list[socket.socket]]:
-    """So many connections."""
+def connections(address: tuple[str, int], count: int) -> Iterator[list[socket.socket]]:
     members: list[socket.socket] = []
     try:
         for _ in range(count):
@@ -38,8 +37,8 @@ def crowd(address: tuple[str, int], count: int) -> Iterator[list[socket.socket]]
             member.close()
 
 
-def most_connections(wanted: int) -> int:
-    """As many as this process may have, and the server, which inherits its limit."""
+def available_connections(wanted: int) -> int:
+    """`wanted`, or as many as the file limit permits, which the server inherits from this process."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < min(hard, wanted + SPARE_FILES):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, wanted + SPARE_FILES), hard))
@@ -48,67 +47,71 @@ def most_connections(wanted: int) -> int:
 
 
 @pytest.mark.slow
-def test_idle_connections(tmp_path: Path, ledger: Ledger) -> None:
-    count = most_connections(IDLE)
-    with under_attack(tmp_path, ledger, "idle connections") as victim:
-        with crowd(victim.address, count) as members, Client(victim.address) as one_more:
+def test_ten_thousand_idle_connections_do_not_delay_others(
+    tmp_path: Path, reliability_report: ReliabilityReport
+) -> None:
+    count = available_connections(IDLE)
+    with under_attack(tmp_path, reliability_report, "idle connections") as server:
+        with connections(server.address, count) as members, Client(server.address) as one_more:
             assert one_more.ask(Request(code=9998)).code == 3
             for member in (members[0], members[-1]):
                 member.sendall(Request(code=9998).encode())
                 assert member.recv(4)
-            victim.figures["connections"] = count
-        eventually(lambda: _open_files(victim) < SPARE_FILES, "the server has let them go")
+            server.figures["connections"] = count
+        eventually(lambda: _open_files(server) < SPARE_FILES, "the server closed all of them")
 
 
 @pytest.mark.slow
-def test_slow_senders_of_frames(tmp_path: Path, ledger: Ledger) -> None:
+def test_slow_senders_of_frames_are_closed(tmp_path: Path, reliability_report: ReliabilityReport) -> None:
     settings = {"routebook.limits.frameSeconds": 2, "routebook.limits.firstRequestSeconds": 3}
     request = Request(code=105, ext={"topic": "x" * 300}).encode()
     with (
-        under_attack(tmp_path, ledger, "slow loris, NameServer port", settings=settings) as victim,
-        crowd(victim.address, SLOW) as members,
+        under_attack(tmp_path, reliability_report, "slow loris, NameServer port", settings=settings) as server,
+        connections(server.address, SLOW) as members,
     ):
-        victim.figures |= {"connections": SLOW, "closed": _drip(members, request)}
+        server.figures |= {"connections": SLOW, "closed": _drip(members, request)}
 
 
 @pytest.mark.slow
-def test_slow_senders_of_http(tmp_path: Path, ledger: Ledger) -> None:
+def test_slow_senders_of_http_requests_are_closed(tmp_path: Path, reliability_report: ReliabilityReport) -> None:
     request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: " + b"x" * 300
-    with under_attack(tmp_path, ledger, "slow loris, HTTP port") as victim:
-        host, _, port = victim.process.wait_until_http().removeprefix("http://").partition(":")
+    with under_attack(tmp_path, reliability_report, "slow loris, HTTP port") as server:
+        host, _, port = server.process.wait_until_http().removeprefix("http://").partition(":")
         with (
-            crowd((host, int(port)), SLOW) as members,
+            connections((host, int(port)), SLOW) as members,
             socket.create_connection((host, int(port)), timeout=20) as quick,
         ):
             quick.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert quick.recv(1 << 16).startswith(b"HTTP/1.1 200")
-            victim.figures |= {"connections": SLOW, "closed": _drip(members, request)}
+            server.figures |= {"connections": SLOW, "closed": _drip(members, request)}
 
 
 @pytest.mark.slow
-def test_a_flood_of_connections(tmp_path: Path, ledger: Ledger, pytestconfig: pytest.Config) -> None:
-    count = min(MOST_FLOOD, int(FLOOD * pytestconfig.getoption("--attack-scale")))
-    with under_attack(tmp_path, ledger, "connection flood") as victim:
+def test_a_flood_of_short_connections_leaks_no_file(
+    tmp_path: Path, reliability_report: ReliabilityReport, pytestconfig: pytest.Config
+) -> None:
+    count = min(MAX_FLOOD, int(FLOOD * pytestconfig.getoption("--attack-scale")))
+    with under_attack(tmp_path, reliability_report, "connection flood") as server:
         for number in range(count):
-            with socket.create_connection(victim.address, timeout=20) as one, contextlib.suppress(ConnectionError):
+            with socket.create_connection(server.address, timeout=20) as one, contextlib.suppress(ConnectionError):
                 match number % 3:
                     case 0:  # reset
                         one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     case 1:  # half a frame
                         one.sendall(b"\0\0\0\x50\0\0\0")
-                    case _:  # a request, and no time for its answer
+                    case _:  # a request; the connection closes before the answer
                         one.sendall(Request(code=106).encode())
-        victim.figures["connections"] = count
-        eventually(lambda: _open_files(victim) < SPARE_FILES, "the server has let them go")
+        server.figures["connections"] = count
+        eventually(lambda: _open_files(server) < SPARE_FILES, "the server closed all of them")
 
 
 def _drip(members: list[socket.socket], request: bytes) -> int:
-    """A byte of each now and then, never all: until the server has closed every one. How many it closed."""
+    """Send single bytes, never a whole request, until the server has closed every connection; return their number."""
     selector = selectors.DefaultSelector()
     for member in members:
         member.setblocking(False)
         selector.register(member, selectors.EVENT_READ)
-    sent, deadline, closed = 0, time.monotonic() + PATIENCE_S, 0
+    sent, deadline, closed = 0, time.monotonic() + CLOSE_TIMEOUT_S, 0
     while selector.get_map() and time.monotonic() < deadline:
         for key, _ in selector.select(0.5):
             with contextlib.suppress(ConnectionError):
@@ -124,5 +127,5 @@ def _drip(members: list[socket.socket], request: bytes) -> int:
     return closed
 
 
-def _open_files(victim: Victim) -> int:
-    return len(list(Path(f"/proc/{victim.process.pid}/fd").iterdir()))
+def _open_files(server: AttackedServer) -> int:
+    return len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))

@@ -1,4 +1,4 @@
-"""A server that is attacked, a client that goes on asking it meanwhile, and what both looked like."""
+"""A server under attack and a client that keeps sending look-ups to it; records latency and memory of both."""
 
 import threading
 import time
@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.support.ledger import Ledger
 from tests.support.process import Process, serving
+from tests.support.reliability_report import ReliabilityReport
 from tests.support.remoting import Client, eventually, register
 from tests.support.remoting_frames import Request
 
 TOPIC: Final = "WatchedTopic"
-ALLOWANCE_BYTES: Final = 64 << 20  # what "near the start" means
+ALLOWANCE_BYTES: Final = 64 << 20  # permitted growth after an attack
 _LOOK_UP: Final = Request(code=105, ext={"topic": TOPIC})
 _REGISTRATION: Final = register(
     broker="watched-broker", addr="127.0.0.1:40911", cluster="watched", topics=[TOPIC, "WatchedToo"]
@@ -24,7 +24,7 @@ _REGISTER_S: Final = 10.0
 _MEMORY_S: Final = 30.0
 
 
-class Victim:
+class AttackedServer:
     """The process under attack."""
 
     def __init__(self, process: Process, home: Path) -> None:
@@ -37,13 +37,13 @@ class Victim:
         return self.process.address
 
     def peak_bytes(self) -> int:
-        """The most memory that it ever took."""
+        """Peak resident memory."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
-class _Witness(threading.Thread):
-    """A broker that registers now and then, and a client that asks for its route all the time and must get it."""
+class _Prober(threading.Thread):
+    """A broker that registers periodically, and a client that looks up its route continuously and must find it."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         super().__init__(daemon=True)
@@ -64,11 +64,11 @@ class _Witness(threading.Thread):
                 reply = self._client.ask(_LOOK_UP)
                 self.took_s.append(time.perf_counter() - began)
                 assert reply.code == 0, reply
-        except BaseException as problem:  # noqa: BLE001  it is raised where the attack ends
+        except BaseException as problem:  # noqa: BLE001  raised again at the end of the attack
             self.problem = problem
 
     def begin(self) -> None:
-        """Wait until it is served; only what it asks from now on counts."""
+        """Wait until look-ups are answered, and discard the measurements so far."""
         self.wait_for_more(20)
         self.took_s = []
 
@@ -77,7 +77,7 @@ class _Witness(threading.Thread):
         eventually(lambda: len(self.took_s) >= wanted or self.problem is not None, "look-ups are answered")
 
     def end(self) -> None:
-        """One more, now that it is over; an error if any was not answered."""
+        """Wait for one more look-up after the attack; fail if any look-up was not answered."""
         self.wait_for_more(1)
         self._done.set()
         self.join(60)
@@ -92,30 +92,32 @@ class _Witness(threading.Thread):
 
 @contextmanager
 def under_attack(
-    home: Path, ledger: Ledger, name: str, *, settings: Mapping[str, object] | None = None
-) -> Iterator[Victim]:
-    """The block is the attack. Look-ups are answered all the while, and memory comes back near where it was."""
+    home: Path, reliability_report: ReliabilityReport, name: str, *, settings: Mapping[str, object] | None = None
+) -> Iterator[AttackedServer]:
+    """Run the block as an attack: look-ups must be answered meanwhile, and memory must return to its level before."""
     with serving(home, http="127.0.0.1:0", settings=settings) as process:
         try:
             process.wait_until_http()
-            witness = _Witness(process.address)
-            witness.start()
-            witness.begin()
-            victim, before = Victim(process, home), process.resident_bytes()
+            prober = _Prober(process.address)
+            prober.start()
+            prober.begin()
+            server, before = AttackedServer(process, home), process.resident_bytes()
             try:
-                yield victim
+                yield server
             finally:
-                witness.end()
-            peak = victim.peak_bytes()
+                prober.end()
+            peak = server.peak_bytes()
             eventually(
-                lambda: process.resident_bytes() < before + ALLOWANCE_BYTES, "memory is back", within_s=_MEMORY_S
+                lambda: process.resident_bytes() < before + ALLOWANCE_BYTES,
+                "memory returns to its level before the attack",
+                within_s=_MEMORY_S,
             )
-            ledger.note(
+            reliability_report.add(
                 "attacks",
                 name,
-                **victim.figures,
-                look_ups=len(witness.took_s),
-                p99_ms=witness.p99_ms(),
+                **server.figures,
+                look_ups=len(prober.took_s),
+                p99_ms=prober.p99_ms(),
                 limits_hit=_limits_hit(process),
                 mib_before=before >> 20,
                 mib_peak=peak >> 20,
@@ -123,12 +125,12 @@ def under_attack(
             )
             assert process.exit_code is None
         except BaseException as error:
-            error.add_note(f"the server said:\n{process.log[-4000:]}")
+            error.add_note(f"log of the server:\n{process.log[-4000:]}")
             raise
 
 
 def _limits_hit(process: Process) -> int:
-    """How often all limits were, by the server's own count."""
+    """The number of exceeded limits in the server's metrics."""
     with urllib.request.urlopen(process.wait_until_http() + "/metrics", timeout=20) as answer:
         lines = answer.read().decode().splitlines()
     return sum(int(float(line.split()[-1])) for line in lines if line.startswith("routebook_limits_exceeded_total{"))
