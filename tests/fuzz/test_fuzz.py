@@ -47,6 +47,7 @@ def test_small_inputs_cause_documented_errors_only(name: str) -> None:
     any_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_mutated_corpora_cause_documented_errors_only(
     name: str, pytestconfig: pytest.Config, reliability_report: ReliabilityReport
