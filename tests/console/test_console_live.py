@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from tests.support.live import live_console
+from tests.support.live_console import live_console
 from tests.support.process import Process, serving
 from tests.support.remoting import Client, put_kv, register
 

@@ -17,7 +17,7 @@ from routebook.client.signing import Credentials
 from routebook.codes import RequestCode
 from tests.support.asynchronous import asynchronous
 from tests.support.identities import ADMIN, BROKER, LIMITED, READER, write_identities
-from tests.support.live import live_console
+from tests.support.live_console import live_console
 from tests.support.process import Process, serving
 from tests.support.remoting import register
 

@@ -6,7 +6,7 @@ import socket
 from functools import partial
 from pathlib import Path
 
-from tests.support.live import LiveConsole, live_console
+from tests.support.live_console import LiveConsole, live_console
 from tests.support.process import serving
 from tests.support.remoting import Client, put_kv
 

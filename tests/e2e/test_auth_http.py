@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.command_line import routebook
 from tests.support.process import Process, serving
 from tests.support.remoting import Client, eventually, put_kv
-from tests.support.shell import routebook
 from tests.support.signing import IDENTITIES, identities_file, signed
 
 OPS = ("ops-key", "secret-of-ops")

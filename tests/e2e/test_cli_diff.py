@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.command_line import routebook
 from tests.support.process import serving
-from tests.support.registered import broker, registered, topic
-from tests.support.shell import routebook
+from tests.support.registered_brokers import broker, registered, topic
 
 
 @contextmanager

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.asynchronous import asynchronous
 from tests.support.certificates import Authority
-from tests.support.scripted_nameserver import Conversation, Script, ScriptedNameServer, say_nothing, unused_port
-from tests.support.shell import Ran, routebook
+from tests.support.command_line import CommandResult, routebook
+from tests.support.scripted_nameserver import Conversation, Script, ScriptedNameServer, never_answer, unused_port
 
 TIMEOUT_S = 5.0
 SHORT_S = 0.3  # for those that answer nothing
@@ -56,11 +56,11 @@ async def nonsense(conversation: Conversation) -> None:
         conversation.answer(await conversation.request(), b"[1,2", ext={"value": "v"})
 
 
-async def hang_up(conversation: Conversation) -> None:
+async def close(conversation: Conversation) -> None:
     await conversation.request()
 
 
-async def run_in_time(*args: str, timeout_s: float = TIMEOUT_S) -> Ran:
+async def run_in_time(*args: str, timeout_s: float = TIMEOUT_S) -> CommandResult:
     """Beside the stranger, which lives in this loop."""
     began = time.monotonic()
     ran = await asyncio.to_thread(routebook, *args, "--timeout", f"{timeout_s:g}")
@@ -69,7 +69,7 @@ async def run_in_time(*args: str, timeout_s: float = TIMEOUT_S) -> Ran:
     return ran
 
 
-def assert_unreachable(ran: Ran, address: str, why: str) -> None:
+def assert_unreachable(ran: CommandResult, address: str, why: str) -> None:
     assert ran.code == 3, ran
     assert ran.out == "", ran
     assert ran.err.startswith(f"routebook: {address}: "), ran
@@ -88,16 +88,16 @@ def test_a_dead_port(line: str) -> None:
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        (say_nothing, "did not answer within"),
+        (never_answer, "did not answer within"),
         (garbage, "does not speak RocketMQ's remoting protocol"),
         (http, "answers HTTP, so this is a web server's port"),
-        (hang_up, "closed the connection"),
+        (close, "closed the connection"),
     ],
 )
 @asynchronous
 async def test_a_stranger(line: str, script: Script, why: str) -> None:
     async with ScriptedNameServer(script) as server:
-        timeout_s = SHORT_S if script is say_nothing else TIMEOUT_S
+        timeout_s = SHORT_S if script is never_answer else TIMEOUT_S
         ran = await run_in_time(*line.split(), "-n", server.address, timeout_s=timeout_s)
     assert_unreachable(ran, server.address, why)
 
@@ -131,16 +131,16 @@ async def test_a_port_that_speaks_tls_only(tmp_path: Path) -> None:
             ran = await run_in_time(*line.split(), "-n", server.address)
             assert_unreachable(ran, server.address, "TLS")
         trusted = await run_in_time("topics", "-n", server.address, "--tls-ca", str(ca))
-        assert trusted == Ran(0, "t\n", "")
+        assert trusted == CommandResult(0, "t\n", "")
         insecure = await run_in_time("topics", "-n", server.address, "--tls-insecure")
-        assert insecure == Ran(0, "t\n", "")
+        assert insecure == CommandResult(0, "t\n", "")
         untrusted = await run_in_time("topics", "-n", server.address, "--tls")
         assert_unreachable(untrusted, server.address, "certificate that is not trusted")
 
 
 @asynchronous
 async def test_tls_to_a_port_that_does_not_speak_it() -> None:
-    async with ScriptedNameServer(say_nothing) as server:
+    async with ScriptedNameServer(never_answer) as server:
         ran = await run_in_time("topics", "-n", server.address, "--tls-insecure", timeout_s=SHORT_S)
     assert ran.code == 3
     assert ran.err.count("\n") == 1
@@ -150,7 +150,7 @@ async def test_tls_to_a_port_that_does_not_speak_it() -> None:
 async def test_the_next_of_the_list_is_asked() -> None:
     async with ScriptedNameServer(one_topic) as server:
         ran = await run_in_time("topics", "-n", f"127.0.0.1:{unused_port()};{server.address}")
-    assert ran == Ran(0, "t\n", "")
+    assert ran == CommandResult(0, "t\n", "")
 
 
 @asynchronous

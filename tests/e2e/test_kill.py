@@ -23,7 +23,7 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
     chance = random.Random(20)
     acknowledged = interrupted = 0
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.support.kv_writer", str(path)],
+        [sys.executable, "-m", "tests.support.kv_writer_process", str(path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

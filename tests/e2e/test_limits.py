@@ -14,7 +14,7 @@ import pytest
 
 from routebook.server.server import Server
 from tests.support.asynchronous import asynchronous
-from tests.support.inside import running, talking, until
+from tests.support.in_process_server import connected, running, until
 from tests.support.process import serving
 from tests.support.remoting import Client, put_kv, register
 from tests.support.remoting_frames import Request, split_frames
@@ -118,7 +118,7 @@ async def test_a_flood_of_connections_leaves_nothing_behind(tmp_path: Path) -> N
 @asynchronous
 async def test_a_frame_that_is_too_long(tmp_path: Path) -> None:
     async with running(tmp_path, routebook_limits_frameBytes=4096) as server, raw(server) as other:
-        async with talking(server) as talk:
+        async with connected(server) as talk:
             assert (await talk.ask(put_kv("k", "v" * 3000))).code == 0
         async with raw(server) as peer:
             peer.writer.write(put_kv("k", "v" * 5000).encode())
@@ -134,7 +134,7 @@ async def test_a_registration_that_is_too_much(tmp_path: Path) -> None:
         "routebook_maxInflatedBytes": 1024,
         "routebook_limits_nameLength": 255,
     }
-    async with running(tmp_path, **limits) as server, talking(server) as talk:
+    async with running(tmp_path, **limits) as server, connected(server) as talk:
         many = await talk.ask(register(topics=["a", "b", "c", "d"]))
         assert (many.code, many.remark) == (1, "4 topics in one registration, of which at most 3 are allowed")
         bomb = register()
@@ -159,7 +159,7 @@ async def test_a_registration_that_is_too_much(tmp_path: Path) -> None:
 @asynchronous
 async def test_answers_that_are_not_read(tmp_path: Path) -> None:
     async with running(tmp_path, routebook_limits_unreadBytes=4 << 20) as server, raw(server) as other:
-        async with talking(server) as talk:
+        async with connected(server) as talk:
             assert (await talk.ask(put_kv("small", "v" * (1 << 20)))).code == 0
             assert (await talk.ask(put_kv("large", "v" * (12 << 20)))).code == 0
         get = Request(code=101, ext={"namespace": "tests", "key": "large"})
@@ -175,7 +175,7 @@ async def test_answers_that_are_not_read(tmp_path: Path) -> None:
 
 @asynchronous
 async def test_requests_per_second_of_an_address(tmp_path: Path) -> None:
-    async with running(tmp_path, routebook_limits_requestsPerSecond=5) as server, talking(server) as talk:
+    async with running(tmp_path, routebook_limits_requestsPerSecond=5) as server, connected(server) as talk:
         codes = [(await talk.ask(ROUTE)).code for _ in range(30)]
         assert codes[:10] == [17] * 10
         assert codes.count(2) >= 15

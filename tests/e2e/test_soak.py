@@ -17,12 +17,12 @@ import pytest
 from routebook.events import JournalHole, KvChanged, ServerStarted
 from routebook.journal.files import FolderFiles
 from routebook.journal.read.verify import verify
-from tests.support.agreement import View, from_journal, over_remoting
-from tests.support.fake_fleet import FakeBroker, look_up, operate, together
 from tests.support.journals import events
 from tests.support.naive_fold import fold_journal
 from tests.support.process import Process, start
 from tests.support.remoting import Client, eventually, get_kv
+from tests.support.soak_traffic import FakeBroker, look_up, operate, together
+from tests.support.table_views import View, from_journal, over_remoting
 
 BROKERS = 32
 SETTINGS = {

@@ -18,10 +18,10 @@ from routebook.server.observe.health import Condition
 from routebook.server.state.snapshot_file import Snapshot, _as
 from routebook.wire.json_header import decode_json_header
 from tests.support.asynchronous import asynchronous
+from tests.support.core_client import CoreClient
 from tests.support.faulty_files import FaultyFiles
-from tests.support.inside import running, talking
+from tests.support.in_process_server import connected, running
 from tests.support.remoting_frames import Request
-from tests.support.requests import Asker
 
 NESTED = b"[" * 50_000 + b"]" * 50_000
 LINE = b'{"v":1,"ns":"n","boot":"b","seq":%d,"at":1,"kind":"kv_changed","namespace":"n","key":"%b","after":"x"}'
@@ -39,7 +39,7 @@ def test_settings_of_backslashes_only_are_parsed_in_linear_time() -> None:
     length = 256 << 10
     (entry,) = parse("\\" * (length - 2) + "a")
     assert entry.key == "\\" * (length // 2 - 1) + "a"
-    assert Asker().ask(318, body=b"\\" * (length - 2) + b"a=1").code in {0, 1}
+    assert CoreClient().ask(318, body=b"\\" * (length - 2) + b"a=1").code in {0, 1}
 
 
 def test_a_very_long_header_must_be_standard_json() -> None:
@@ -111,7 +111,7 @@ async def test_a_server_without_its_history_thread_serves_routes(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(Feeder, "start", no_thread)
-    async with running(tmp_path) as server, talking(server) as talk:
+    async with running(tmp_path) as server, connected(server) as talk:
         await server.settle_in()
         assert (await talk.ask(Request(code=105, ext={"topic": "absent"}))).code == 17
         part = server.health.report().parts["history"]

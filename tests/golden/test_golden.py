@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.compare import free_of_order, parse_body
-from tests.support.documented import documented_anchors
+from tests.support.compatibility_page import documented_anchors
 from tests.support.golden import Answer, Replay, Vector, load_vectors
 from tests.support.java import java_nameserver
 from tests.support.process import serving

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from routebook.model import Registration
+from tests.support.command_line import CommandResult, routebook
 from tests.support.java import java_broker, java_nameserver
 from tests.support.process import serving
-from tests.support.registered import broker, registered, topic
-from tests.support.shell import Ran, routebook
+from tests.support.registered_brokers import broker, registered, topic
 
 A_TOPICS = (
     topic("orders"),
@@ -46,7 +46,7 @@ def address(bare_address: str) -> Iterator[str]:
         yield bare_address
 
 
-def ask(address: str, line: str) -> Ran:
+def ask(address: str, line: str) -> CommandResult:
     return routebook(*line.split(), "-n", address, "--timeout", "20")
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 
+from tests.support.compatibility_page import documented_anchors
 from tests.support.differential.endpoint import Endpoint
 from tests.support.differential.examples import EXAMPLES
 from tests.support.differential.generate import Generator
@@ -13,7 +14,6 @@ from tests.support.differential.run import Difference, Runner
 from tests.support.differential.servers import java, routebook
 from tests.support.differential.shrink import shrink
 from tests.support.differential.steps import Step
-from tests.support.documented import documented_anchors
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 

@@ -25,8 +25,8 @@ from routebook.server.net.connection import Connection
 from routebook.wire.codec import encode
 from routebook.wire.command import Command
 from tests.support.asynchronous import asynchronous
-from tests.support.counting import Cost, cost_of
-from tests.support.inside import running
+from tests.support.in_process_server import running
+from tests.support.operation_cost import Cost, cost_of
 
 LOOK_UP: Final = Cost(opcodes=550, bytes=1_000)  # 521 and 836 with Python 3.11; the loop's call_soon takes 150
 LOOK_UP_MORE: Final = Cost(opcodes=175, bytes=1_000)  # 172 and 736: each further one of a read

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from routebook.cli.registry import COMMANDS
+from tests.support.command_line import routebook
 from tests.support.process import serving
-from tests.support.registered import broker, registered, topic
-from tests.support.shell import routebook
+from tests.support.registered_brokers import broker, registered, topic
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "cli.md"

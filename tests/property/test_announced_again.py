@@ -7,7 +7,7 @@ import pytest
 
 from routebook.wire import topic_runs
 from routebook.wire.known_topics import KnownTopics
-from tests.support.requests import Asker
+from tests.support.core_client import CoreClient
 from tests.support.route_tables import check_consistency, dump
 
 TOPICS = [f"T{number}" for number in range(6)]
@@ -18,7 +18,7 @@ def test_remembering_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(topic_runs, "_LENGTH", 1 + seed % 3)
     chance = random.Random(seed)
     settings = {"deleteTopicWithBrokerRegistration": "true" if seed % 4 == 3 else "false"}
-    remembers, compares = Asker(**settings), Asker(**settings)
+    remembers, compares = CoreClient(**settings), CoreClient(**settings)
     remembered = 0
     for step in range(400):
         ask = _step(chance, step)

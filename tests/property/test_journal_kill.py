@@ -14,13 +14,13 @@ from routebook.journal.read.verify import verify
 from routebook.journal.write.open import open_journal
 from routebook.journal.write.options import JournalOptions
 
-VICTIM = Path(__file__).parent.parent / "support" / "journal_victim.py"
+WRITER = Path(__file__).parent.parent / "support" / "journal_writer_process.py"
 KILLS = 36
 
 
 def killed_after(folder: Path, boot: str, reports: int) -> list[int]:
     """Let a process write, kill it after so many reports, and give them and those that were under way."""
-    victim = subprocess.Popen([sys.executable, VICTIM, folder, boot], stdout=subprocess.PIPE, text=True)
+    victim = subprocess.Popen([sys.executable, WRITER, folder, boot], stdout=subprocess.PIPE, text=True)
     assert victim.stdout is not None
     with victim.stdout as lines:
         assert lines.readline() == "started\n"

@@ -9,13 +9,13 @@ import pytest
 
 from routebook.events import KvChanged
 from routebook.journal.files import FolderFiles
-from tests.support.agreement import from_journal, over_remoting
+from tests.support.core_client import register_body
 from tests.support.journals import records
 from tests.support.naive_fold import fold_journal
 from tests.support.process import serving
 from tests.support.remoting import Client, put_kv
 from tests.support.remoting_frames import Reply, Request
-from tests.support.requests import register_body
+from tests.support.table_views import from_journal, over_remoting
 
 KILLS = 24
 BROKERS = 6

@@ -23,8 +23,8 @@ from routebook.server.observe.health import Health, of_journal
 from routebook.server.observe.latency import Latencies
 from routebook.server.observe.request_counts import RequestCounts
 from routebook.server.state.feed import Feed
+from tests.support.core_client import CoreClient
 from tests.support.faulty_files import FaultyFiles
-from tests.support.requests import Asker
 
 
 class IdleConnection:
@@ -48,7 +48,7 @@ class Rig:
     """One server's parts, without sockets: `asker` changes the tables, `record` journals and publishes."""
 
     def __init__(self, writer: Writer | None, files: Files | None, settings: Mapping[str, str] | None = None) -> None:
-        self.asker = Asker(**(settings or {}))
+        self.asker = CoreClient(**(settings or {}))
         self.writer = writer
         self.traffic = Traffic()
         self.health = Health()

@@ -70,7 +70,7 @@ class Conversation:
         while await self._reader.read(1 << 16):
             pass
 
-    def hang_up(self) -> None:
+    def close(self) -> None:
         """Close."""
         self._writer.close()
 
@@ -141,7 +141,7 @@ async def answer_all(conversation: Conversation, body: bytes = b'{"topicList":["
         conversation.answer(await conversation.request(), body)
 
 
-async def say_nothing(conversation: Conversation) -> None:
+async def never_answer(conversation: Conversation) -> None:
     """A script: take all, answer nothing."""
     await conversation.closed_by_client()
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.interop.programs.seen import Server, wait_until
 from tests.interop.programs.senders import Sends, sends_while
+from tests.support.command_line import routebook
 from tests.support.java import NAMESERVER_FLAGS, PROJECT, JavaBroker, JavaProcess, java_broker
 from tests.support.process import start
 from tests.support.programs import mqadmin
-from tests.support.shell import routebook
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 

@@ -13,9 +13,9 @@ from tests.interop.programs.mqadmin_commands import BEFORE_ELSEWHERE, COMMANDS, 
 from tests.interop.programs.mqadmin_session import MqAdmin, comparable
 from tests.interop.programs.seen import Server, wait_until
 from tests.interop.programs.table import PAGE
+from tests.support.command_line import routebook
 from tests.support.java import java_broker, java_nameserver
 from tests.support.process import serving
-from tests.support.shell import routebook
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from routebook.cli.registry import COMMANDS
-from tests.support.shell import routebook
+from tests.support.command_line import routebook
 
 NOWHERE = "127.0.0.1:1"
 

@@ -9,7 +9,7 @@ import pytest
 from routebook.cli import concurrency as module
 from routebook.cli.concurrency import Waiting, gather
 from tests.support.asynchronous import asynchronous
-from tests.support.shell import Terminal
+from tests.support.command_line import Terminal
 
 
 @asynchronous

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from routebook.events import JournalHole, PermissionWiped, ServerStopped
-from tests.support.shell import Ran, routebook
+from tests.support.command_line import CommandResult, routebook
 from tests.support.small_journals import STARTED, Journal, added, down, gone, up
 
 
@@ -20,7 +20,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def history(*args: str, home: Path) -> Ran:
+def history(*args: str, home: Path) -> CommandResult:
     return routebook("history", *args, "--home", str(home))
 
 

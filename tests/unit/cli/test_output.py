@@ -10,7 +10,7 @@ import pytest
 from routebook.cli.output import Colour, explain, print_json, print_table, say
 from routebook.cli.permissions import parse_permission, permission_text
 from routebook.errors import TopicNotExist, Unreachable, UsageError
-from tests.support.shell import Terminal
+from tests.support.command_line import Terminal
 
 LONG = "a-name-that-is-longer-than-the-terminal-is-wide-" * 3
 

@@ -15,7 +15,7 @@ from routebook.cli import main
 from routebook.server.state.home import Home
 
 
-class Ran:
+class CommandResult:
     """What a command did."""
 
     def __init__(self, code: int | str | None, out: str, err: str) -> None:
@@ -32,13 +32,13 @@ class Shell:
             patch.delenv(name)
         patch.setenv("ROUTEBOOK_HOME", str(home))
 
-    def run(self, *args: str) -> Ran:
+    def run(self, *args: str) -> CommandResult:
         self._patch.setattr(sys, "argv", ["routebook", *args])
         try:
             code: int | str | None = main()
         except SystemExit as left:
             code = left.code
-        return Ran(code or 0, *self._capture.readouterr())
+        return CommandResult(code or 0, *self._capture.readouterr())
 
 
 @pytest.fixture

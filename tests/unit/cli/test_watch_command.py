@@ -11,7 +11,7 @@ from routebook.cli.commands.watch import EventWatcher
 from routebook.client.http import HttpClient, HttpStatusError
 from routebook.errors import NotANameServer, Unreachable
 from routebook.journal.record import decode_record
-from tests.support.shell import routebook
+from tests.support.command_line import routebook
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nretry: 2000\n: routebook\n\n"
 

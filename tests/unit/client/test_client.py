@@ -30,7 +30,7 @@ from tests.support.scripted_nameserver import (
     Conversation,
     ScriptedNameServer,
     answer_all,
-    say_nothing,
+    never_answer,
     unused_port,
 )
 
@@ -75,7 +75,7 @@ async def test_it_stays_with_one_that_answers_and_moves_on_from_one_that_does_no
 @asynchronous
 async def test_a_call_tries_every_address_once(silent_first: bool) -> None:
     dead = f"127.0.0.1:{unused_port()}"
-    async with ScriptedNameServer(say_nothing) as silent, ScriptedNameServer(answer_all) as good:
+    async with ScriptedNameServer(never_answer) as silent, ScriptedNameServer(answer_all) as good:
         bad = [silent.address, dead] if silent_first else [dead, silent.address]
         async with NameServerClient([*bad, good.address], shuffle=False, timeout_s=0.9) as client:
             assert await client.topics() == ["t"]
@@ -92,7 +92,7 @@ async def test_where_nobody_answers_the_error_says_what_happened_where() -> None
     assert all(f"{address}: refused the connection" in str(refused.value) for address in dead)
 
     async with (
-        ScriptedNameServer(say_nothing) as silent,
+        ScriptedNameServer(never_answer) as silent,
         NameServerClient([dead[0], silent.address], shuffle=False, timeout_s=0.2) as client,
     ):
         with pytest.raises(ConnectionFailed, match=r"refused.*did not answer within") as mixed:
@@ -207,7 +207,7 @@ async def test_a_late_answer_is_dropped_and_does_not_disturb() -> None:
 @asynchronous
 async def test_a_silent_connection_is_closed_and_the_next_call_opens_another() -> None:
     async def silent_first(conversation: Conversation) -> None:
-        await (say_nothing if conversation.number == 1 else answer_all)(conversation)
+        await (never_answer if conversation.number == 1 else answer_all)(conversation)
 
     async with ScriptedNameServer(silent_first) as server, NameServerClient(server.address) as client:
         with pytest.raises(TimedOut, match=r"did not answer within 0\.2 s"):

@@ -9,7 +9,7 @@ from routebook.client import NameServerClient, trusted_tls, unverified_tls
 from routebook.errors import ConnectionFailed, NotANameServer, TimedOut, Unreachable, Untrusted, UsageError
 from tests.support.asynchronous import asynchronous
 from tests.support.certificates import Authority
-from tests.support.scripted_nameserver import Conversation, ScriptedNameServer, answer_all, say_nothing
+from tests.support.scripted_nameserver import Conversation, ScriptedNameServer, answer_all, never_answer
 
 
 class Files:
@@ -78,7 +78,7 @@ async def test_tls_to_a_port_that_does_not_speak_it() -> None:
         await conversation.closed_by_client()
 
     async def slam(conversation: Conversation) -> None:
-        conversation.hang_up()
+        conversation.close()
 
     async with ScriptedNameServer(plain) as server, NameServerClient(server.address, tls=unverified_tls()) as client:
         with pytest.raises(NotANameServer, match="does not speak TLS"):
@@ -91,7 +91,7 @@ async def test_tls_to_a_port_that_does_not_speak_it() -> None:
 @asynchronous
 async def test_a_handshake_that_never_ends() -> None:
     async with (
-        ScriptedNameServer(say_nothing) as server,
+        ScriptedNameServer(never_answer) as server,
         NameServerClient(server.address, tls=unverified_tls(), timeout_s=5, connect_timeout_s=0.2) as client,
     ):
         with pytest.raises(TimedOut, match=r"did not accept a connection within 0\.2 s"):

@@ -7,7 +7,7 @@ import pytest
 
 from routebook.events import BrokerUp, RequestDenied
 from routebook.model import BrokerKey
-from tests.support.requests import Asker, parsed, register_body
+from tests.support.core_client import CoreClient, parsed, register_body
 
 BROKER = {
     "clusterName": "c",
@@ -22,14 +22,14 @@ def without(field: str) -> dict[str, str]:
     return {key: value for key, value in BROKER.items() if key != field}
 
 
-def is_empty(ns: Asker) -> bool:
+def is_empty(ns: CoreClient) -> bool:
     return ns.ask(106).body == b'{"brokerAddrTable":{},"clusterAddrTable":{}}' and ns.events == []
 
 
 @pytest.mark.parametrize("field", ["clusterName", "brokerName", "brokerAddr", "brokerId"])
 @pytest.mark.parametrize("code", [103, 104])
 def test_missing_names_are_refused_by_name(code: int, field: str) -> None:
-    ns = Asker()
+    ns = CoreClient()
     reply = ns.ask(code, without(field), register_body("t", "u"))
     assert reply.code == 1
     assert field in (reply.remark or "")
@@ -39,7 +39,7 @@ def test_missing_names_are_refused_by_name(code: int, field: str) -> None:
 @pytest.mark.parametrize("field", ["clusterName", "brokerName", "brokerAddr", "haServerAddr", "__ZONE_NAME"])
 @pytest.mark.parametrize("bad", ["a\nb", "a\x00", "\x1b[31m", "\x7f", "\u2028"])
 def test_control_characters_are_refused(field: str, bad: str) -> None:
-    ns = Asker()
+    ns = CoreClient()
     reply = ns.ask(103, {**BROKER, field: bad}, register_body("t", "u"))
     assert reply.code == 1
     assert field in (reply.remark or "")
@@ -48,14 +48,14 @@ def test_control_characters_are_refused(field: str, bad: str) -> None:
 
 
 def test_control_characters_in_topics_are_refused() -> None:
-    ns = Asker()
+    ns = CoreClient()
     reply = ns.ask(103, BROKER, register_body("t", "x\ty"))
     assert (reply.code, reply.remark) == (1, "topic 'x\\ty' holds a control character: nothing was changed")
     assert is_empty(ns)
 
 
 def test_refused_registrations_leave_no_ghost() -> None:
-    ns = Asker()
+    ns = CoreClient()
     assert ns.ask(103, BROKER, register_body("only")).remark == "register broker failed"
     assert ns.ask(103, BROKER, b"{bad").code == 1
     assert ns.ask(103, {**BROKER, "bodyCrc32": "1"}, register_body("t", "u")).remark == "crc32 not match"
@@ -63,7 +63,7 @@ def test_refused_registrations_leave_no_ghost() -> None:
 
 
 def test_deflated_body_under_compressed_false_registers() -> None:
-    ns = Asker()
+    ns = CoreClient()
     version = b'{"counter":1,"stateVersion":0,"timestamp":1}'
     parts = [b"TopicTest 4 4 6 SINGLE_TAG", b"Other 4 4 6 SINGLE_TAG"]
     plain = len(version).to_bytes(4, "big") + version + (2).to_bytes(4, "big")
@@ -75,7 +75,7 @@ def test_deflated_body_under_compressed_false_registers() -> None:
 
 
 def test_too_many_topics_are_refused() -> None:
-    ns = Asker(**{"routebook.maxTopicsPerRegistration": "2"})
+    ns = CoreClient(**{"routebook.maxTopicsPerRegistration": "2"})
     reply = ns.ask(103, BROKER, register_body("a", "b", "c"))
     assert reply.code == 1
     assert "2" in (reply.remark or "")
@@ -83,7 +83,7 @@ def test_too_many_topics_are_refused() -> None:
 
 
 def test_late_104_of_an_old_connection_does_not_touch_the_new_registration() -> None:
-    ns = Asker()
+    ns = CoreClient()
     ns.register("t", "u", connection=1)
     ns.register("t", "u", connection=2)  # the broker came back before its old connection was gone
     late = {"clusterName": "DefaultCluster", "brokerName": "broker-a", "brokerAddr": "127.0.0.1:10911", "brokerId": "0"}
@@ -94,7 +94,7 @@ def test_late_104_of_an_old_connection_does_not_touch_the_new_registration() -> 
 
 
 def test_104_from_elsewhere_is_honoured() -> None:
-    ns = Asker()
+    ns = CoreClient()
     ns.register("t", "u", connection=1)
     ask = {"clusterName": "DefaultCluster", "brokerName": "broker-a", "brokerAddr": "127.0.0.1:10911", "brokerId": "0"}
     assert ns.ask(104, ask, connection=7).code == 0
@@ -103,7 +103,7 @@ def test_104_from_elsewhere_is_honoured() -> None:
 
 def test_the_time_in_the_mapping_version_is_no_news() -> None:
     """A 5.x broker writes the current time there at every registration, and so never sends the same bytes twice."""
-    ns = Asker()
+    ns = CoreClient()
 
     def body(counter: int, written_ms: int) -> bytes:
         stamp = f'"mappingDataVersion":{{"counter":0,"stateVersion":0,"timestamp":{written_ms}}},"topicConfigTable"'
@@ -123,7 +123,7 @@ def test_the_time_in_the_mapping_version_is_no_news() -> None:
 
 
 def test_unchanged_registration_is_not_read_again() -> None:
-    ns = Asker()
+    ns = CoreClient()
     ns.register("t", "u")
     before = ns.nameserver.routes.revision
     assert ns.register("t", "u").code == 0
@@ -146,7 +146,7 @@ def test_unchanged_registration_is_not_read_again() -> None:
 )
 def test_settings_that_never_change_over_the_wire(line: str) -> None:
     """CVE-2023-37582: with the store path and a value of the sender's choice, Java wrote files wherever it was told."""
-    ns = Asker()
+    ns = CoreClient()
     before = ns.ask(319).body
     outcome = ns.outcome(318, None, line.encode())
     assert outcome.reply is not None
@@ -156,7 +156,7 @@ def test_settings_that_never_change_over_the_wire(line: str) -> None:
 
 
 def test_settings_that_are_not_taken_are_named() -> None:
-    ns = Asker()
+    ns = CoreClient()
     body = b"noSuchKey=1\nwaitSecondsForService=soon\nserverWorkerThreads=4\norderMessageEnable=true\n"
     reply = ns.ask(318, None, body)
     assert reply.code == 0
@@ -168,13 +168,13 @@ def test_settings_that_are_not_taken_are_named() -> None:
 
 
 def test_other_codes_work_in_cluster_test() -> None:
-    ns = Asker(clusterTest="true")
+    ns = CoreClient(clusterTest="true")
     assert ns.register("t", "u").code == 0
     assert parsed(ns.ask(206)) == {"topicList": ["t", "u"]}
 
 
 def test_remarks_say_what_is_wrong() -> None:
-    ns = Asker()
+    ns = CoreClient()
     for code, ext, body in [
         (103, BROKER, b"{bad"),
         (322, None, None),
@@ -188,7 +188,7 @@ def test_remarks_say_what_is_wrong() -> None:
 
 
 def test_static_mappings_go_with_their_broker() -> None:
-    ns = Asker()
+    ns = CoreClient()
     body = json.loads(register_body("t", "u"))
     info = {"bname": "b", "currIdMap": {"0": 0}, "dirty": False, "epoch": 1, "topic": "t", "totalQueues": 4}
     body["topicConfigSerializeWrapper"]["topicQueueMappingInfoMap"] = {"t": info}

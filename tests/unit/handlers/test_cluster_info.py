@@ -1,11 +1,11 @@
 """106 is encoded once per change."""
 
 from routebook.events import DownReason
-from tests.support.requests import Asker
+from tests.support.core_client import CoreClient
 
 
 def test_same_bytes_until_something_changes() -> None:
-    ns = Asker()
+    ns = CoreClient()
     ns.register("a", "b")
     first = ns.ask(106).body
     assert first is not None

@@ -13,7 +13,7 @@ from routebook.handlers import Caller, dispatch
 from routebook.handlers.fast_lookup import FastLookup
 from routebook.wire.codec import decode, encode, encode_reply
 from routebook.wire.command import Command, Reply, SerializeType
-from tests.support.requests import Asker
+from tests.support.core_client import CoreClient
 
 PLAIN = '{"code":105,"extFields":{"topic":"A"},"flag":0,"language":"JAVA","opaque":%d,"version":513}'
 
@@ -28,7 +28,7 @@ class Served:
     """A NameServer with the topics A and B, its fast path, and one caller."""
 
     def __init__(self, *, max_entries: int = 100, **settings: str) -> None:
-        self.asker = Asker(**settings)
+        self.asker = CoreClient(**settings)
         self.asker.register("A", "B")
         self.lookups = FastLookup(max_entries=max_entries)
         self.caller = Caller(7, "10.0.0.9:5000")

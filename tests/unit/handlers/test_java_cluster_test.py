@@ -3,12 +3,12 @@
 import pytest
 
 from routebook.effects import AskProduct
-from tests.support.requests import Asker
+from tests.support.core_client import CoreClient
 
 
 def test_get_route_info_by_topic() -> None:
     """What is not known here is asked of the product environment; without a topic there is nothing to ask."""
-    ns = Asker(clusterTest="true")
+    ns = CoreClient(clusterTest="true")
     assert ns.outcome(105, {"topic": "t"}).effects == (AskProduct("t"),)
     reply = ns.ask(105)
     assert (reply.code, reply.body) == (17, None)
@@ -16,7 +16,7 @@ def test_get_route_info_by_topic() -> None:
 
 
 def test_known_topics_are_answered_here_with_their_order() -> None:
-    ns = Asker(clusterTest="true")
+    ns = CoreClient(clusterTest="true")
     ns.register("t", "u")
     ns.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "t", "value": "broker-a:4"})
     reply = ns.route("t")
@@ -34,13 +34,13 @@ def test_known_topics_are_answered_here_with_their_order() -> None:
     ],
 )
 def test_gate(settings: dict[str, str], code: int) -> None:
-    ns = Asker(**settings)
+    ns = CoreClient(**settings)
     ns.register("t", "u")
     assert ns.route("t").code == code
 
 
 def test_namesrv() -> None:
-    ns = Asker(needWaitForService="true", waitSecondsForService="3")
+    ns = CoreClient(needWaitForService="true", waitSecondsForService="3")
     ns.register("t", "u")
     reply = ns.route("t")
     assert (reply.code, reply.remark) == (1, "name server not ready")

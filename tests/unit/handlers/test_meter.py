@@ -3,28 +3,28 @@
 from routebook.events import DownReason, HeartbeatMinute, LookupMinute
 from routebook.handlers import Caller, dispatch
 from routebook.wire.command import Command
-from tests.support.requests import Asker
+from tests.support.core_client import CoreClient
 
 KEY = {"clusterName": "DefaultCluster", "brokerName": "broker-a", "brokerAddr": "127.0.0.1:10911"}
 
 
 def look_up(
-    ns: Asker, topic: str, *, caller: Caller | None = None, language: str | None = "JAVA", version: int = 513
+    ns: CoreClient, topic: str, *, caller: Caller | None = None, language: str | None = "JAVA", version: int = 513
 ) -> None:
     command = Command(code=105, opaque=1, version=version, language=language, ext={"topic": topic})
     dispatch(ns.nameserver, command, caller or Caller(1, "10.0.0.9:5000"), ns.now_ms)
 
 
-def lookups(ns: Asker) -> list[LookupMinute]:
+def lookups(ns: CoreClient) -> list[LookupMinute]:
     return [row for row in ns.nameserver.meter.take(60_000) if isinstance(row, LookupMinute)]
 
 
-def heartbeats(ns: Asker) -> list[HeartbeatMinute]:
+def heartbeats(ns: CoreClient) -> list[HeartbeatMinute]:
     return [row for row in ns.nameserver.meter.take(60_000) if isinstance(row, HeartbeatMinute)]
 
 
 def test_look_ups_are_counted_by_topic_and_client() -> None:
-    ns = Asker()
+    ns = CoreClient()
     ns.register("A", "B")
     size = len(ns.route("A").body or b"")
     caller = Caller(2, "[::1]:70")
@@ -42,7 +42,7 @@ def test_look_ups_are_counted_by_topic_and_client() -> None:
 
 
 def test_connections_of_one_client_share_a_row() -> None:
-    ns = Asker()
+    ns = CoreClient()
     for port in (1, 2, 3):
         look_up(ns, "T", caller=Caller(port, f"10.0.0.9:{port}"))
     (row,) = lookups(ns)
@@ -50,7 +50,7 @@ def test_connections_of_one_client_share_a_row() -> None:
 
 
 def test_beyond_the_bound_they_are_others() -> None:
-    ns = Asker(**{"routebook.lookupKeysPerMinute": "3"})
+    ns = CoreClient(**{"routebook.lookupKeysPerMinute": "3"})
     caller = Caller(1, "10.0.0.9:1")
     for n in range(50):
         look_up(ns, f"topic-{n}", caller=caller)
@@ -66,7 +66,7 @@ def test_beyond_the_bound_they_are_others() -> None:
 
 
 def test_rows_that_others_keep_are_theirs_for_a_minute() -> None:
-    ns = Asker(**{"routebook.lookupKeysPerMinute": "2"})
+    ns = CoreClient(**{"routebook.lookupKeysPerMinute": "2"})
     meter, kept = ns.nameserver.meter, dict[str, list[int]]()
     for host in ("10.0.0.8", "10.0.0.9", "10.0.0.10"):
         meter.keep_row(kept, Caller(1, f"{host}:1"), "T", "GO", 401)[0] += 1
@@ -77,14 +77,14 @@ def test_rows_that_others_keep_are_theirs_for_a_minute() -> None:
 
 
 def test_a_name_that_no_topic_has_is_not_kept() -> None:
-    ns = Asker()
+    ns = CoreClient()
     look_up(ns, "x" * 256)
     (row,) = lookups(ns)
     assert (row.others, row.count, row.misses) == (True, 1, 1)
 
 
 def test_in_cluster_test_mode_too() -> None:
-    ns = Asker(clusterTest="true")
+    ns = CoreClient(clusterTest="true")
     ns.register("A", "B")
     look_up(ns, "A")
     look_up(ns, "elsewhere")
@@ -95,7 +95,7 @@ def test_in_cluster_test_mode_too() -> None:
 
 
 def test_registrations_and_heartbeats_are_signs_of_life() -> None:
-    ns = Asker()
+    ns = CoreClient()
     ns.register("A", "B")
     for code in (904, 322, 103):
         ns.now_ms += 30_000
@@ -109,7 +109,7 @@ def test_registrations_and_heartbeats_are_signs_of_life() -> None:
 
 
 def test_strangers_are_not_counted() -> None:
-    ns = Asker()
+    ns = CoreClient()
     ns.ask(904, KEY)
     ns.ask(322, KEY, b"{}")
     assert ns.register("only-one").code == 1
@@ -117,7 +117,7 @@ def test_strangers_are_not_counted() -> None:
 
 
 def test_an_outage_is_no_gap() -> None:
-    ns = Asker()
+    ns = CoreClient()
     ns.register("A", "B")
     ns.nameserver.connection_lost(1, DownReason.CLOSED, ns.now_ms)
     ns.now_ms += 50_000

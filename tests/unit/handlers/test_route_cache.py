@@ -1,7 +1,7 @@
 """The cache of encoded routes encodes each route once per change and bounds its memory."""
 
 from routebook.handlers.route_cache import RouteCache
-from tests.support.requests import Asker
+from tests.support.core_client import CoreClient
 
 
 def put(cache: RouteCache, topic: str, body: bytes, *, revision: int = 1, base: int = 0) -> None:
@@ -72,7 +72,7 @@ def test_a_body_larger_than_half_the_budget_is_not_cached() -> None:
 
 
 def test_a_route_is_encoded_once_per_change() -> None:
-    ns = Asker()
+    ns = CoreClient()
     ns.register("a", "b")
     cache = ns.nameserver.cache
     first = ns.route("a").body
@@ -89,7 +89,7 @@ def test_a_route_is_encoded_once_per_change() -> None:
 
 
 def test_an_unchanged_registration_keeps_cached_routes() -> None:
-    ns = Asker()
+    ns = CoreClient()
     ns.register("a", "b")
     first = ns.route("a").body
     ns.now_ms += 30_000
@@ -98,7 +98,7 @@ def test_an_unchanged_registration_keeps_cached_routes() -> None:
 
 
 def test_changes_of_order_configuration_and_settings_reach_cached_routes() -> None:
-    ns = Asker()
+    ns = CoreClient()
     ns.register("a", "b")
     plain = ns.route("a").body
     ns.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "a", "value": "broker-a:4"})

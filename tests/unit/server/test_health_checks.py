@@ -4,13 +4,13 @@ import asyncio
 from pathlib import Path
 
 from routebook.server.observe.health import Condition
-from tests.support.inside import running, talking
+from tests.support.in_process_server import connected, running
 from tests.support.remoting import register
 
 
 def test_all_parts_of_a_healthy_server(tmp_path: Path) -> None:
     async def play() -> None:
-        async with running(tmp_path) as server, talking(server) as talk:
+        async with running(tmp_path) as server, connected(server) as talk:
             assert (await talk.ask(register())).code == 0
             report = server.health.report()
             assert {"journal", "snapshot", "recovery", "preservation"} <= report.parts.keys()
@@ -22,10 +22,10 @@ def test_all_parts_of_a_healthy_server(tmp_path: Path) -> None:
 
 def test_who_is_still_awaited(tmp_path: Path) -> None:
     async def play() -> None:
-        async with running(tmp_path) as server, talking(server) as talk:
+        async with running(tmp_path) as server, connected(server) as talk:
             assert (await talk.ask(register())).code == 0
             await server.stop()
-        async with running(tmp_path) as server, talking(server) as talk:
+        async with running(tmp_path) as server, connected(server) as talk:
             recovery = server.health.report().parts["recovery"]
             assert (recovery.facts["recovered"], recovery.facts["awaited"]) == (1, 1)
             assert "1 brokers known from before" in recovery.says
@@ -51,7 +51,7 @@ def test_snapshots_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_silent_brokers_that_are_kept(tmp_path: Path) -> None:
     async def play() -> None:
-        async with running(tmp_path) as server, talking(server) as talk:
+        async with running(tmp_path) as server, connected(server) as talk:
             for n in range(6):
                 assert (await talk.ask(register(broker=f"b{n}", addr=f"10.0.0.{n}:1", timeout_ms=1))).code == 0
             server.nameserver.scan(server.nameserver.started_ms + 600_000)

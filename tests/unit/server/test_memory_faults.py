@@ -14,7 +14,7 @@ from routebook.journal.read.verify import verify
 from routebook.server.clock import Clock
 from routebook.server.observe.health import Condition
 from routebook.server.server import Server
-from tests.support.inside import running, talking, until
+from tests.support.in_process_server import connected, running, until
 from tests.support.journals import events, records
 from tests.support.remoting import put_kv, register, route
 from tests.support.remoting_frames import Request
@@ -46,7 +46,7 @@ def is_written(server: Server) -> bool:
 
 async def serves(server: Server, *, topic: str = "TopicTest") -> None:
     """Registrations, look-ups and admin writes are answered, whatever the disk does."""
-    async with talking(server) as talk:
+    async with connected(server) as talk:
         many = register(topics=[topic, *(f"{topic}-{n}" for n in range(200))])
         assert (await talk.ask(many)).code == 0
         assert (await talk.ask(route(topic))).code == 0
@@ -69,7 +69,7 @@ def known_at_stop(home: Path) -> dict[str, object]:
     """The tables of a server that has stopped with a broker connected."""
 
     async def play() -> dict[str, object]:
-        async with running(home) as server, talking(server) as talk:
+        async with running(home) as server, connected(server) as talk:
             assert (await talk.ask(register())).code == 0
             await server.stop()
             return dump(server.nameserver.routes)
@@ -92,7 +92,7 @@ def test_a_full_disk_stops_the_journal_not_the_nameserver(disk: SmallDisk) -> No
             assert "No space left on device" in says
             assert server.health.report().ready
             assert server.persistence.recorder.unkept > 0
-            async with talking(server) as talk:
+            async with connected(server) as talk:
                 assert (await talk.ask(put_kv("key", "value"))).code == 0, "the KV file is on another disk"
             disk.free()
             await until(lambda: journal_part(server)[0] is Condition.OK, "the journal to be written again")
@@ -107,7 +107,7 @@ def test_records_that_were_dropped_are_told_of_and_a_snapshot_makes_up_for_them(
     home, killed = disk.path.parent, disk.path.parent.parent / "killed"
 
     async def play() -> dict[str, object]:
-        async with running(home) as server, talking(server) as talk:
+        async with running(home) as server, connected(server) as talk:
             assert server.persistence.memory is not None
             assert server.persistence.snapshots is not None
             server.persistence.memory.journal._backlog._max_records = 4  # as a long outage fills a larger one
@@ -156,7 +156,7 @@ def test_a_segment_deleted_under_it(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def play() -> dict[str, object]:
-        async with running(home) as server, talking(server) as talk:
+        async with running(home) as server, connected(server) as talk:
             assert (await talk.ask(register())).code == 0
             assert (await talk.ask(WIPE)).code == 0
             for segment in (home / "journal").glob("*.jsonl"):
@@ -178,7 +178,7 @@ def test_the_whole_folder_deleted_under_it(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def play() -> dict[str, object]:
-        async with running(home) as server, talking(server) as talk:
+        async with running(home) as server, connected(server) as talk:
             assert (await talk.ask(register())).code == 0
             assert (await talk.ask(WIPE)).code == 0
             shutil.rmtree(home / "journal")
@@ -203,7 +203,7 @@ def test_a_clock_that_jumps_back_an_hour(tmp_path: Path, monkeypatch: pytest.Mon
 
     async def play() -> dict[str, object]:
         nonlocal back
-        async with running(home, scanNotActiveBrokerInterval=10) as server, talking(server) as talk:
+        async with running(home, scanNotActiveBrokerInterval=10) as server, connected(server) as talk:
             assert (await talk.ask(register())).code == 0
             assert (await talk.ask(WIPE)).code == 0
             back = True

@@ -4,7 +4,7 @@ import msgspec
 
 from routebook.journal.write.writer import JournalStatus
 from routebook.server.observe.health import Condition, Health, Part, of_journal, service_gate
-from tests.support.requests import Asker
+from tests.support.core_client import CoreClient
 
 WRITING = JournalStatus(
     state="writing",
@@ -72,7 +72,7 @@ def test_not_ready_while_a_gate_is_shut() -> None:
 
 
 def test_the_gate_of_java() -> None:
-    asker = Asker(needWaitForService="true", waitSecondsForService="45")
+    asker = CoreClient(needWaitForService="true", waitSecondsForService="45")
     gate = service_gate(asker.nameserver, lambda: asker.now_ms)
     assert gate() == "needWaitForService: routes are answered in 45 s"
     asker.now_ms += 44_999
@@ -83,7 +83,7 @@ def test_the_gate_of_java() -> None:
 
 
 def test_a_server_that_need_not_wait_has_no_gate() -> None:
-    asker = Asker()
+    asker = CoreClient()
     assert service_gate(asker.nameserver, lambda: asker.now_ms)() is None
 
 

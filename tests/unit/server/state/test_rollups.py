@@ -9,7 +9,7 @@ from routebook.model import BrokerKey
 from routebook.server.observe.event_log import EventLog
 from routebook.server.state.recorder import Recorder
 from routebook.server.state.rollups import Rollups
-from tests.support.inside import until
+from tests.support.in_process_server import until
 
 
 class Listener(list[Record]):

@@ -16,7 +16,7 @@ from routebook.server.state import snapshots as keeping
 from routebook.server.state.recorder import Recorder
 from routebook.server.state.snapshot_file import find_newest
 from routebook.server.state.snapshots import Snapshots
-from tests.support.inside import until
+from tests.support.in_process_server import until
 from tests.support.route_tables import dump, register, registration, version
 
 EVENT = ServerStopped(reason="x" * 1000)

@@ -4,15 +4,15 @@ import random
 
 from routebook.server.http.views.topic_names import TopicNames
 from tests.support.asynchronous import asynchronous
-from tests.support.requests import Asker
+from tests.support.core_client import CoreClient
 
 
-def delete(asker: Asker, topic: str) -> None:
+def delete(asker: CoreClient, topic: str) -> None:
     asker.ask(216, {"topic": topic})
 
 
 def test_sorted_and_in_step_with_the_tables() -> None:
-    asker, rng = Asker(), random.Random(1)
+    asker, rng = CoreClient(), random.Random(1)
     names = TopicNames(asker.nameserver.routes)
     assert names.sorted() == []
     for step in range(60):
@@ -25,7 +25,7 @@ def test_sorted_and_in_step_with_the_tables() -> None:
 
 
 def test_one_out_and_one_in_is_seen() -> None:
-    asker = Asker()
+    asker = CoreClient()
     asker.register("a", "b")
     names = TopicNames(asker.nameserver.routes)
     assert names.sorted() == ["a", "b"]
@@ -35,7 +35,7 @@ def test_one_out_and_one_in_is_seen() -> None:
 
 
 def test_not_sorted_again_while_nothing_changes() -> None:
-    asker = Asker()
+    asker = CoreClient()
     asker.register("a", "b")
     names = TopicNames(asker.nameserver.routes)
     assert names.sorted() is names.sorted()
@@ -43,7 +43,7 @@ def test_not_sorted_again_while_nothing_changes() -> None:
 
 @asynchronous
 async def test_pages_cover_everything_once() -> None:
-    asker = Asker()
+    asker = CoreClient()
     topics = [f"topic-{number:05}" for number in range(10_000)]
     asker.register(*topics)
     names = TopicNames(asker.nameserver.routes)
@@ -60,7 +60,7 @@ async def test_pages_cover_everything_once() -> None:
 
 @asynchronous
 async def test_a_page_of_nothing() -> None:
-    asker = Asker()
+    asker = CoreClient()
     names = TopicNames(asker.nameserver.routes)
     assert await names.page(after="", limit=5, wanted=None) == ([], False)
     asker.register("a", "b")

@@ -33,7 +33,7 @@ async def running(home: Path, *, cold: bool = False, **values: object) -> AsyncI
             await server.stop("the test is over")
 
 
-class Talk:
+class ServerConnection:
     """One connection to a server inside this process."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -53,9 +53,9 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(server: Server) -> AsyncIterator[Talk]:
+async def connected(server: Server) -> AsyncIterator[ServerConnection]:
     """A connection that is closed at the end."""
-    talk = Talk(*await asyncio.open_connection("127.0.0.1", server.port))
+    talk = ServerConnection(*await asyncio.open_connection("127.0.0.1", server.port))
     try:
         yield talk
     finally:

@@ -9,7 +9,7 @@ from routebook.settings import Settings, from_values
 from routebook.wire.command import Command, Reply
 
 
-class Asker:
+class CoreClient:
     """One NameServer and one connection to it."""
 
     def __init__(self, **settings: str) -> None:

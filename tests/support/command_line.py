@@ -9,7 +9,7 @@ from typing import NamedTuple
 from routebook.cli import main
 
 
-class Ran(NamedTuple):
+class CommandResult(NamedTuple):
     """What a command did."""
 
     code: int | str | None
@@ -24,7 +24,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def routebook(*args: str, environment: Mapping[str, str] | None = None, terminal: bool = False) -> Ran:
+def routebook(*args: str, environment: Mapping[str, str] | None = None, terminal: bool = False) -> CommandResult:
     """Run one command. Nothing of ours is in its environment but what is given."""
     out, err = Terminal() if terminal else io.StringIO(), io.StringIO()
     with _environment({"COLUMNS": "100", **(environment or {})}), redirect_stdout(out), redirect_stderr(err):
@@ -32,7 +32,7 @@ def routebook(*args: str, environment: Mapping[str, str] | None = None, terminal
             code: int | str | None = main(args)
         except SystemExit as left:
             code = left.code or 0
-    return Ran(code, out.getvalue(), err.getvalue())
+    return CommandResult(code, out.getvalue(), err.getvalue())
 
 
 @contextmanager

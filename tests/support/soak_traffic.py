@@ -5,9 +5,9 @@ import contextlib
 import random
 from collections.abc import Coroutine
 
+from tests.support.core_client import register_body
 from tests.support.remoting import put_kv, route
 from tests.support.remoting_frames import Reply, Request
-from tests.support.requests import register_body
 
 TOPICS = [f"topic-{n:02d}" for n in range(60)]
 _ANSWER_S = 20.0
