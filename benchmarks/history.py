@@ -31,7 +31,7 @@ from routebook.history.query.history import History
 from routebook.journal.files import FolderFiles
 from routebook.journal.record import RecordEncoder
 from routebook.journal.write.backlog import Pending
-from routebook.journal.write.open_segment import SegmentLog
+from routebook.journal.write.open_segment import OpenSegment
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.rolling import roll_segment
 
@@ -93,7 +93,7 @@ def _addr(broker: str) -> str:
 def write(files: FolderFiles, fleet: Fleet, events: int) -> tuple[int, int]:
     """The journal; how many records it has, and the time of the last."""
     encoder, options = RecordEncoder(ns="n", boot="b"), JournalOptions(segment_bytes=64 << 20)
-    log = SegmentLog(files, options=options)
+    log = OpenSegment(files, options=options)
     seq, at_ms = 0, BORN_MS
     batch: list[Pending] = []
     waiting: list[Event] = [ServerStarted(version="0", listen="-")]

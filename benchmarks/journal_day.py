@@ -20,7 +20,7 @@ from routebook.handlers.meter import Meter
 from routebook.journal.files import FolderFiles
 from routebook.journal.write.open import open_journal
 from routebook.journal.write.options import JournalOptions
-from routebook.journal.write.upkeep import Upkeep
+from routebook.journal.write.rolling import SegmentRoller
 from routebook.journal.write.writer import Writer
 from routebook.model import BrokerKey
 from routebook.settings import Settings
@@ -92,7 +92,7 @@ def write_day(folder: Path, fleet: Fleet, meter: Meter) -> tuple[int, int]:
         fleet.minute(minute_ms)
         append(writer, meter.take(minute_ms), now_ms)
     writer.stop()  # without threads: all of it is written here
-    roll(writer.upkeep)
+    roll(writer.roller)
     status = writer.status()
     return status.written_records, status.written_bytes
 
@@ -104,9 +104,9 @@ def append(writer: Writer, rows: Iterable[Event], now_ms: int) -> None:
         writer.commit()
 
 
-def roll(upkeep: Upkeep) -> None:
-    upkeep._stopping = False
-    upkeep.round()
+def roll(roller: SegmentRoller) -> None:
+    roller._stopping = False
+    roller.run_once()
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from routebook.errors import JournalError, ProtocolError, SnapshotError
 from routebook.history.index.feeder import Feeder
 from routebook.journal.read.reader import Line, read
 from routebook.journal.record import decode_record
-from routebook.journal.segments import MARK_NAME
-from routebook.journal.write.sequence_reserve import read_mark
+from routebook.journal.segments import RESERVE_NAME
+from routebook.journal.write.sequence_reserve import read_reserve
 from routebook.peers.fetch import PeerHttp
 from routebook.properties import parse
 from routebook.server.http.live.tab import Tab
@@ -69,7 +69,7 @@ def test_one_bad_byte_damages_one_line_of_a_journal_only() -> None:
 
 @pytest.mark.parametrize("text", [b'{"mark":"\xff"}', b'{"mark":' + NESTED], ids=["byte", "nested"])
 def test_a_damaged_sequence_reserve_is_ignored(text: bytes) -> None:
-    assert read_mark(FaultyFiles.holding(**{MARK_NAME: text})) is None
+    assert read_reserve(FaultyFiles.holding(**{RESERVE_NAME: text})) is None
 
 
 @asynchronous

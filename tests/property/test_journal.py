@@ -57,7 +57,7 @@ class Boot:
             self.waiting.append((seq, self.writer.durable(seq)))
             self.writer.commit()
         elif step == UPKEEP:
-            self.writer.upkeep.round()
+            self.writer.roller.run_once()
         elif step == BREAK:
             self.files.error = errno.ENOSPC
         else:
@@ -115,7 +115,7 @@ def test_crashes_lose_nothing_that_was_durable(boots: list[tuple[list[int], int 
     final = Boot(files, 99, told)
     final.append()
     assert final.writer.stop()
-    final.writer.upkeep.round()
+    final.writer.roller.run_once()
     check(files, told)
 
 

@@ -33,7 +33,7 @@ from routebook.events import (
 )
 from routebook.journal.record import RecordEncoder
 from routebook.journal.write.backlog import Pending
-from routebook.journal.write.open_segment import SegmentLog
+from routebook.journal.write.open_segment import OpenSegment
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.rolling import roll_segment
 from routebook.model import DataVersion, TopicQueueMappingInfo
@@ -117,7 +117,7 @@ def pending(seq: int, *, at_ms: int | None = None, event: Event | None = None) -
 
 def write_segment(files: FaultyFiles, first: int, last: int, *, roll: bool = False) -> str:
     """A segment with these records; its name."""
-    log = SegmentLog(files, options=JournalOptions())
+    log = OpenSegment(files, options=JournalOptions())
     log.commit([pending(seq) for seq in range(first, last + 1)], now_s=0)
     log.roll()
     (finished,) = log.finished

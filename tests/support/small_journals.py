@@ -15,7 +15,7 @@ from routebook.events import (
 from routebook.journal.files import FolderFiles
 from routebook.journal.record import RecordEncoder
 from routebook.journal.write.backlog import Pending
-from routebook.journal.write.open_segment import SegmentLog
+from routebook.journal.write.open_segment import OpenSegment
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.rolling import roll_segment
 
@@ -58,7 +58,7 @@ class Journal:
             self.seq += 1
             at_ms = BORN + int(at_s * 1000)
             batch.append(Pending(self.seq, at_ms, encoder.line(event, seq=self.seq, at_ms=at_ms)))
-        log = SegmentLog(self.files, options=JournalOptions())
+        log = OpenSegment(self.files, options=JournalOptions())
         log.commit(batch, now_s=0)
         log.roll()
         if roll:

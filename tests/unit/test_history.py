@@ -139,7 +139,7 @@ def test_a_hole_is_told_from_then_on(journal: Journal) -> None:
 def test_numbers_that_a_crash_skipped_are_no_loss(journal: Journal) -> None:
     journal.write(0, STARTED, up(), added("T"))
     journal.seq += 5
-    hole = JournalHole(first_missing=4, last_missing=8, count=5, why="numbering went on after a crash", certain=False)
+    hole = JournalHole(first_missing=4, last_missing=8, count=5, why="numbers skipped after a crash", certain=False)
     journal.write(10, hole)
     assert not asked(journal, "T", 11).certainty.events_may_be_missing
 

@@ -1,7 +1,6 @@
-"""The journal: all that happened, one JSON object a line, in segments that are rolled, compressed and in time removed.
+"""The journal: an append-only log of all events, one JSON object per line, in segments with rolling and retention.
 
-opening   open_journal: recovery, then a Writer           at the server's start
-writer    append, durable, status                         its life
-reader    read, follow, newest                            whoever wants to know
-record    one line                                        the format; docs/journal.md
+record     one line: encode, decode              segments   file names and listing
+write      open_journal, Writer, recovery        files      the file system calls the journal needs
+read       read, follow, newest, verify          format     docs/journal.md
 """

@@ -1,7 +1,6 @@
-"""The little that the journal asks of a file system: one folder, flat, names without a path.
+"""The file system interface of the journal: one flat folder.
 
-What changes the folder is on disk when the call returns; what is appended is on disk after `sync`. Every call may
-raise OSError.
+Changes of the folder are on disk when the call returns, appended data after `sync`. Every call may raise OSError.
 """
 
 import contextlib
@@ -10,49 +9,49 @@ import os
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-_sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has fsync alone
+_sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
 
 
 class AppendFile(Protocol):
-    """A file that is written at its end."""
+    """A file opened for appending."""
 
     def append(self, data: bytes) -> None: ...
 
     def sync(self) -> None:
-        """All that was appended is on disk, and still reachable by the file's name."""
+        """Sync appended data; fails if the file was removed or replaced."""
 
     def close(self) -> None: ...
 
 
 class Files(Protocol):
-    """A folder."""
+    """A folder. Tests have an in-memory implementation with faults."""
 
     def names(self) -> list[str]:
-        """All files there, sorted; none if there is no folder."""
+        """Return all file names, sorted; none if the folder does not exist."""
 
     def size(self, name: str) -> int: ...
 
     def open(self, name: str) -> BinaryIO:
-        """Read it from its beginning."""
+        """Open for reading."""
 
     def create(self, name: str) -> AppendFile:
-        """A new file, and the folder if need be; there must be none of that name."""
+        """Create a file, which must not exist, and the folder if needed."""
 
     def overwrite(self, name: str, data: bytes) -> None:
-        """Write a few bytes over a file's beginning, in place: that needs no space if it is there already."""
+        """Overwrite the beginning of a file in place, which needs no disk space if the file exists."""
 
     def truncate(self, name: str, size: int) -> None:
-        """Shorten it; FileNotFoundError if it is not that long."""
+        """Shorten a file; FileNotFoundError if it is shorter than `size`."""
 
     def rename(self, old: str, new: str) -> None:
-        """Atomically, in the place of `new` if there is one."""
+        """Rename atomically, replacing `new` if it exists."""
 
     def remove(self, name: str) -> None:
-        """Fine if it is gone already."""
+        """Remove a file if it exists."""
 
 
 class FolderFiles:
-    """A real folder."""
+    """A folder on disk."""
 
     __slots__ = ("folder",)
 
@@ -95,7 +94,7 @@ class FolderFiles:
     def truncate(self, name: str, size: int) -> None:
         with (self.folder / name).open("r+b", buffering=0) as file:
             if os.fstat(file.fileno()).st_size < size:
-                raise FileNotFoundError(errno.ENOENT, "it is shorter than what was written to it", str(file.name))
+                raise FileNotFoundError(errno.ENOENT, "file is shorter than what was written to it", str(file.name))
             file.truncate(size)
             os.fsync(file.fileno())
 
@@ -119,7 +118,7 @@ class FolderFiles:
 
 
 class _FolderFile:
-    """A real file."""
+    """An open file of a FolderFiles."""
 
     __slots__ = ("_descriptor", "_path")
 
@@ -134,10 +133,10 @@ class _FolderFile:
 
     def sync(self) -> None:
         _sync_data(self._descriptor)
-        # A file that was removed, or whose folder was, takes writes as ever; they only lead nowhere.
+        # Writes to a removed file succeed, but the data is lost.
         if not os.path.samestat(os.fstat(self._descriptor), self._path.stat()):
-            raise FileNotFoundError(errno.ENOENT, "another file has taken its place", str(self._path))
+            raise FileNotFoundError(errno.ENOENT, "file was replaced", str(self._path))
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # all that matters was synced before
+        with contextlib.suppress(OSError):  # the data was synced before
             os.close(self._descriptor)

@@ -1,9 +1,9 @@
-"""One line of the journal: a JSON object, `v ns boot seq at kind` and then the kind's own fields. Pure.
+"""Encodes and decodes one line of the journal: a JSON object with `v ns boot seq at kind` and the kind's fields. Pure.
 
     {"v":1,"ns":"n1","boot":"b1","seq":7,"at":1731700000000,"kind":"server_stopped","reason":"SIGTERM"}\\n
 
-docs/journal.md says what may change under the same `v`. A reader ignores fields it does not know, keeps kinds it does
-not know as they are, and refuses another `v`.
+docs/journal.md states what may change under the same `v`. A reader ignores unknown fields, keeps unknown kinds as they
+are, and rejects another `v`.
 """
 
 import json
@@ -19,24 +19,19 @@ FORMAT_VERSION: Final = 1
 ENVELOPE_FIELDS: Final = ("v", "ns", "boot", "seq", "at", "kind")
 
 
-def _kinds() -> dict[str, type[Event]]:
-    """What `kind` says, and the struct that it means."""
-    return {str(kind.__struct_config__.tag): kind for kind in get_args(Event)}
-
-
-KINDS: Final = _kinds()
+KINDS: Final[dict[str, type[Event]]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Event)}
 HOLE_KIND: Final = str(JournalHole.__struct_config__.tag)
 
 
 class UnknownEvent(msgspec.Struct, frozen=True):
-    """An event of a kind that a newer Routebook writes."""
+    """An event of a kind that only newer releases define."""
 
     kind: str
     fields: dict[str, Any]
 
 
 class Envelope(msgspec.Struct, frozen=True):
-    """What every line has, whatever its kind."""
+    """The fields that every line has."""
 
     v: int
     ns: str
@@ -47,7 +42,7 @@ class Envelope(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One event, and who wrote it, as which number, when (ms since the epoch)."""
+    """One event with its envelope; `at` is ms since the epoch."""
 
     v: int
     ns: str
@@ -69,17 +64,17 @@ _envelope: Final = msgspec.json.Decoder(Envelope)
 _version: Final = msgspec.json.Decoder(_Version)
 _events: Final = {kind: msgspec.json.Decoder(struct) for kind, struct in KINDS.items()}
 _anything: Final = msgspec.json.Decoder(dict[str, Any])
-# All that a decoder raises: a damaged byte may be no UTF-8, and damaged brackets may nest without end.
+# Everything a decoder raises: damaged data may be invalid UTF-8 or nest too deeply.
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def kind_of(event: Event) -> str:
-    """The name of an event's kind."""
+    """Return the name of an event's kind."""
     return str(event.__struct_config__.tag)
 
 
 class RecordEncoder:
-    """Writes the lines of one start of one NameServer."""
+    """Encodes the records of one process start (`boot`) of one NameServer (`ns`)."""
 
     __slots__ = ("_prefix",)
 
@@ -88,19 +83,19 @@ class RecordEncoder:
         self._prefix = head[:-1] + b',"seq":'
 
     def line(self, event: Event | UnknownEvent, *, seq: int, at_ms: int) -> bytes:
-        """The line, with its line feed."""
+        """Return the line with its line feed."""
         body = encode_json({"kind": event.kind, **event.fields} if isinstance(event, UnknownEvent) else event)
         return b'%b%d,"at":%d,%b\n' % (self._prefix, seq, at_ms, body[1:])
 
 
 def encode_record(record: Record) -> bytes:
-    """A record as a line."""
+    """Encode a record as a line."""
     encoder = RecordEncoder(ns=record.ns, boot=record.boot)
     return encoder.line(record.event, seq=record.seq, at_ms=record.at)
 
 
 def decode_envelope(line: bytes) -> Envelope:
-    """What every line has; checks that the whole line is JSON. Raises JournalError."""
+    """Decode the envelope and check that the whole line is JSON. Raises JournalError."""
     try:
         envelope = _envelope.decode(line)
     except UNREADABLE as problem:
@@ -111,12 +106,12 @@ def decode_envelope(line: bytes) -> Envelope:
 
 
 def decode_record(line: bytes) -> Record:
-    """A line as a record. Raises JournalError."""
+    """Decode a line. Raises JournalError."""
     return decode_event(line, decode_envelope(line))
 
 
 def decode_event(line: bytes, envelope: Envelope) -> Record:
-    """The record of a line whose envelope is decoded already. Raises JournalError."""
+    """Decode a line whose envelope is already decoded. Raises JournalError."""
     decoder = _events.get(envelope.kind)
     event: Event | UnknownEvent
     if decoder is None:
@@ -130,8 +125,7 @@ def decode_event(line: bytes, envelope: Envelope) -> Record:
     return Record(envelope.v, envelope.ns, envelope.boot, envelope.seq, envelope.at, event)
 
 
-# Names and values come from peers, and Java lets half a surrogate pair into a string. It has no UTF-8, so msgspec
-# neither writes nor reads it; the standard library's JSON does, as an escape. Such lines are rare: they may be slow.
+# Lines with lone surrogates, which Java allows in names, need the slower standard decoder; see lenient_json.
 
 
 def _lenient_envelope(line: bytes, problem: Exception) -> Envelope:
@@ -145,7 +139,7 @@ def _lenient_envelope(line: bytes, problem: Exception) -> Envelope:
         raise JournalError(f"not a journal line: {problem}") from None
     try:
         envelope = msgspec.convert(json.loads(line), Envelope)
-        (envelope.ns + envelope.boot).encode()  # these are a NameServer's own words, not a peer's
+        (envelope.ns + envelope.boot).encode()  # written by the NameServer itself, so a surrogate is damage
     except (ValueError, RecursionError):
         raise JournalError(f"not a journal line: {problem}") from None
     return envelope
@@ -179,6 +173,6 @@ def _has_surrogate(line: bytes) -> bool:
 
 def _other_version(version: int) -> JournalVersion:
     return JournalVersion(
-        f"journal format version {version}, and this Routebook reads {FORMAT_VERSION}: "
-        "it was written by another release; use that one, or a newer one"
+        f"journal format version {version} is not supported; this release reads version {FORMAT_VERSION}. "
+        "Use the release that wrote the journal, or a newer one"
     )

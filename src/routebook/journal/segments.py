@@ -1,14 +1,14 @@
-"""Segments and their names, which are the index: one look at the folder tells where a number or a time is. Pure.
+"""Segment file names. They are the index: a folder listing shows where a sequence number or a time is. Pure.
 
-    00000000000000000001.jsonl                                                    first number; open, or not yet rolled
+    00000000000000000001.jsonl                                                    first seq; open, or not yet rolled
     00000000000000000001-00000000000000000417-1731700000000-1731721600000.jsonl.zst
-    first number         last number          earliest `at` latest `at`           rolled
-    *.tmp                                                                         half made; means nothing
-    *.corrupt                                                                     what recovery set aside
-    reserved.json                                                                 see mark.py
+    first seq            last seq             earliest `at` latest `at`           rolled
+    *.tmp                                                                         incomplete; ignored
+    *.corrupt                                                                     set aside by recovery
+    reserved.json                                                                 write/sequence_reserve.py
 
-While a segment is being rolled both forms are there for a moment: then the rolled one, complete before it had its
-name, counts.
+While a segment is being rolled, both forms exist for a moment. Then the rolled one counts: it gets its name only when
+it is complete.
 """
 
 import re
@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-MARK_NAME: Final = "reserved.json"
+RESERVE_NAME: Final = "reserved.json"
 OPEN_SUFFIX: Final = ".jsonl"
 ROLLED_SUFFIX: Final = ".jsonl.zst"
 TEMPORARY_SUFFIX: Final = ".tmp"
@@ -28,25 +28,25 @@ _ROLLED: Final = re.compile(r"(\d{20})-(\d{20})-(-?\d+)-(-?\d+)\.jsonl\.zst", re
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers and times that a segment's records have. `at` may go back, so the last need not be the latest."""
+    """Sequence numbers and times of a segment's records. The clock may go back: the last need not be the latest."""
 
     first: int
     last: int
     earliest_ms: int
     latest_ms: int
 
-    def and_then(self, seq: int, at_ms: int) -> "Span":
-        """With one more record."""
-        return Span(
-            first=self.first,
-            last=seq,
-            earliest_ms=min(self.earliest_ms, at_ms),
-            latest_ms=max(self.latest_ms, at_ms),
-        )
+
+def extend_span(span: Span | None, seq: int, at_ms: int) -> Span:
+    """Add one record to a span."""
+    if span is None:
+        return Span(first=seq, last=seq, earliest_ms=at_ms, latest_ms=at_ms)
+    return Span(
+        first=span.first, last=seq, earliest_ms=min(span.earliest_ms, at_ms), latest_ms=max(span.latest_ms, at_ms)
+    )
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """A file of records; `span` is known of a rolled one."""
+    """A file of records; `span` is set for rolled segments only."""
 
     name: str
     first: int
@@ -58,46 +58,46 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """What a folder holds."""
+    """The content of a journal folder."""
 
-    segments: tuple[Segment, ...]  # by first number; each once
-    doubles: tuple[Segment, ...]  # not rolled, of which there is a rolled one too
-    leftovers: tuple[str, ...]  # half made
-    strangers: tuple[str, ...]  # look like segments by their suffix, but have no such name
+    segments: tuple[Segment, ...]  # by first sequence number, each once
+    duplicates: tuple[Segment, ...]  # plain segments that also exist as rolled ones
+    leftovers: tuple[str, ...]  # incomplete files
+    misnamed: tuple[str, ...]  # have the suffix of a segment, but an invalid name
 
 
 def open_name(first: int) -> str:
-    """What a segment is called while it grows."""
+    """Return the file name of an open segment."""
     return f"{first:020}{OPEN_SUFFIX}"
 
 
 def rolled_name(span: Span) -> str:
-    """What a segment is called once it is rolled."""
+    """Return the file name of a rolled segment."""
     return f"{span.first:020}-{span.last:020}-{span.earliest_ms}-{span.latest_ms}{ROLLED_SUFFIX}"
 
 
 def list_segments(names: Iterable[str]) -> Listing:
-    """Tell the files of a folder apart."""
-    grown: dict[int, Segment] = {}
+    """Classify the files of a folder."""
+    plain: dict[int, Segment] = {}
     rolled: dict[int, Segment] = {}
     leftovers: list[str] = []
-    strangers: list[str] = []
+    misnamed: list[str] = []
     for name in names:
         segment = _parse(name)
         if segment is None:
             if name.endswith(TEMPORARY_SUFFIX):
                 leftovers.append(name)
             elif name.endswith((OPEN_SUFFIX, ROLLED_SUFFIX)):
-                strangers.append(name)
+                misnamed.append(name)
         elif segment.span is None:
-            grown[segment.first] = segment
+            plain[segment.first] = segment
         elif segment.first in rolled:
-            strangers.append(name)
+            misnamed.append(name)
         else:
             rolled[segment.first] = segment
-    doubles = tuple(segment for first, segment in grown.items() if first in rolled)
-    segments = sorted({**grown, **rolled}.values(), key=lambda segment: segment.first)
-    return Listing(tuple(segments), doubles, tuple(leftovers), tuple(strangers))
+    duplicates = tuple(segment for first, segment in plain.items() if first in rolled)
+    segments = sorted({**plain, **rolled}.values(), key=lambda segment: segment.first)
+    return Listing(tuple(segments), duplicates, tuple(leftovers), tuple(misnamed))
 
 
 def _parse(name: str) -> Segment | None:

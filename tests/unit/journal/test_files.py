@@ -1,4 +1,4 @@
-"""The real folder."""
+"""FolderFiles on a real file system."""
 
 import shutil
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from routebook.journal.files import FolderFiles
 
 
-def test_a_life(tmp_path: Path) -> None:
+def test_create_append_rename_and_remove(tmp_path: Path) -> None:
     files = FolderFiles(tmp_path / "deep" / "journal")
     assert files.names() == []
     file = files.create("a")
@@ -27,14 +27,14 @@ def test_a_life(tmp_path: Path) -> None:
     assert files.names() == []
 
 
-def test_creating_does_not_overwrite(tmp_path: Path) -> None:
+def test_create_does_not_overwrite(tmp_path: Path) -> None:
     files = FolderFiles(tmp_path)
     files.create("a").close()
     with pytest.raises(FileExistsError):
         files.create("a")
 
 
-def test_truncating_only_shortens(tmp_path: Path) -> None:
+def test_truncate_only_shortens(tmp_path: Path) -> None:
     files = FolderFiles(tmp_path)
     files.create("a").close()
     with pytest.raises(FileNotFoundError):
@@ -42,7 +42,7 @@ def test_truncating_only_shortens(tmp_path: Path) -> None:
     assert files.size("a") == 0
 
 
-def test_overwriting_stays_in_place(tmp_path: Path) -> None:
+def test_overwrite_keeps_the_same_file(tmp_path: Path) -> None:
     files = FolderFiles(tmp_path / "journal")
     files.overwrite("a", b"1234")
     inode = (tmp_path / "journal" / "a").stat().st_ino
@@ -51,7 +51,7 @@ def test_overwriting_stays_in_place(tmp_path: Path) -> None:
     assert (tmp_path / "journal" / "a").stat().st_ino == inode
 
 
-def test_a_file_removed_under_the_writer_is_noticed(tmp_path: Path) -> None:
+def test_sync_detects_a_removed_file(tmp_path: Path) -> None:
     file = FolderFiles(tmp_path).create("a")
     (tmp_path / "a").unlink()
     file.append(b"into nothing")
@@ -60,16 +60,16 @@ def test_a_file_removed_under_the_writer_is_noticed(tmp_path: Path) -> None:
     file.close()
 
 
-def test_a_file_that_took_its_place_is_noticed(tmp_path: Path) -> None:
+def test_sync_detects_a_replaced_file(tmp_path: Path) -> None:
     file = FolderFiles(tmp_path).create("a")
     (tmp_path / "b").write_bytes(b"")
     (tmp_path / "b").rename(tmp_path / "a")
-    with pytest.raises(FileNotFoundError, match="another file has taken its place"):
+    with pytest.raises(FileNotFoundError, match="file was replaced"):
         file.sync()
     file.close()
 
 
-def test_a_folder_removed_under_the_writer_is_noticed_and_made_anew(tmp_path: Path) -> None:
+def test_sync_detects_a_removed_folder_and_create_makes_a_new_one(tmp_path: Path) -> None:
     files = FolderFiles(tmp_path / "journal")
     file = files.create("a")
     shutil.rmtree(tmp_path / "journal")
@@ -80,6 +80,6 @@ def test_a_folder_removed_under_the_writer_is_noticed_and_made_anew(tmp_path: Pa
     assert files.names() == ["b"]
 
 
-def test_folders_are_not_files(tmp_path: Path) -> None:
+def test_subfolders_are_not_listed(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     assert FolderFiles(tmp_path).names() == []

@@ -1,4 +1,4 @@
-"""The format of a line, and what a reader makes of lines that it does not know."""
+"""The line format, and how unknown kinds, unknown fields and invalid lines are handled."""
 
 from pathlib import Path
 
@@ -24,25 +24,25 @@ LINE = b'{"v":1,"ns":"n","boot":"b","seq":7,"at":1731700000000,"kind":"server_st
 FORMAT_1 = Path(__file__).parent / "format_1.jsonl"
 
 
-def test_a_line_is_what_the_documentation_shows() -> None:
+def test_a_line_matches_the_documentation() -> None:
     line = RecordEncoder(ns="n", boot="b").line(ServerStopped(reason="SIGTERM"), seq=7, at_ms=1_731_700_000_000)
     assert line == LINE
     assert decode_record(line) == Record(1, "n", "b", 7, 1_731_700_000_000, ServerStopped(reason="SIGTERM"))
 
 
 @pytest.mark.parametrize("event", EVERY_KIND, ids=kind_of)
-def test_every_kind_comes_back(event: Event) -> None:
+def test_every_kind_survives_a_round_trip(event: Event) -> None:
     record = Record(1, "n", "b", 1, 2, event)
     assert decode_record(encode_record(record)) == record
     assert record.kind == msgspec.json.decode(encode_record(record))["kind"]
 
 
-def test_there_is_a_sample_of_every_kind() -> None:
+def test_the_samples_cover_every_kind() -> None:
     assert {kind_of(event) for event in EVERY_KIND} == set(KINDS)
 
 
-def test_lines_of_format_1_are_read_for_ever() -> None:
-    """The file is never edited, only added to: a change that breaks it needs a new format version."""
+def test_lines_of_format_1_stay_readable() -> None:
+    """Lines are only added to the file, never edited: a change that breaks it needs a new format version."""
     records = [decode_record(line) for line in FORMAT_1.read_bytes().splitlines()]
     assert [record.event for record in records] == list(EVERY_KIND)
 
@@ -52,20 +52,20 @@ def test_no_kind_has_a_field_of_the_envelope(kind: type[Event]) -> None:
     assert not {field.encode_name for field in msgspec.structs.fields(kind)} & set(ENVELOPE_FIELDS)
 
 
-def test_names_need_not_be_tame() -> None:
+def test_names_may_hold_any_character() -> None:
     record = Record(1, 'n"\\\n', "b\x00", 1, 2, ServerStopped(reason="\u2028 \x7f 😀"))
     assert decode_record(encode_record(record)) == record
 
 
-def test_half_a_surrogate_pair_survives() -> None:
-    """Java lets it into a KV value; it has no UTF-8."""
+def test_a_lone_surrogate_survives_a_round_trip() -> None:
+    """Java allows it in a KV value, although it is invalid UTF-8."""
     record = Record(1, "n", "b", 1, 2, KvChanged(namespace="N", key="k\ud800", after="é \udfff 😀"))
     assert decode_record(encode_record(record)) == record
     unknown = Record(1, "n", "b", 1, 2, UnknownEvent("new", {"text": "\ud800"}))
     assert decode_record(encode_record(unknown)) == unknown
 
 
-def test_a_kind_of_a_newer_release_is_kept_as_it_is() -> None:
+def test_an_unknown_kind_is_kept_unchanged() -> None:
     line = LINE.replace(b"server_stopped", b"moon_phase")
     record = decode_record(line)
     assert record.event == UnknownEvent("moon_phase", {"reason": "SIGTERM"})
@@ -73,14 +73,14 @@ def test_a_kind_of_a_newer_release_is_kept_as_it_is() -> None:
     assert encode_record(record) == line
 
 
-def test_a_field_of_a_newer_release_is_ignored() -> None:
+def test_an_unknown_field_is_ignored() -> None:
     line = LINE.replace(b'"reason"', b'"mood":{"deep":[1]},"reason"')
     assert decode_record(line).event == ServerStopped(reason="SIGTERM")
 
 
 @pytest.mark.parametrize("line", [LINE.replace(b'"v":1', b'"v":2'), b'{"v":2,"everything":"else"}'])
-def test_another_format_version_is_refused_by_name(line: bytes) -> None:
-    with pytest.raises(JournalVersion, match=r"format version 2, and this Routebook reads 1"):
+def test_another_format_version_is_rejected(line: bytes) -> None:
+    with pytest.raises(JournalVersion, match=r"format version 2 is not supported; this release reads version 1"):
         decode_record(line)
 
 
@@ -101,12 +101,12 @@ def test_another_format_version_is_refused_by_name(line: bytes) -> None:
         LINE.replace(b"SIGTERM", b"\\ud8"),
     ],
 )
-def test_what_is_no_line(line: bytes) -> None:
+def test_an_invalid_line_is_rejected(line: bytes) -> None:
     with pytest.raises(JournalError, match="not a journal line"):
         decode_envelope(line)
 
 
 @pytest.mark.parametrize("reason", [b'"reason":1', b'"other":"x"', b'"reason":1,"x":"\\ud800"'])
-def test_an_event_that_lacks_what_its_kind_needs(reason: bytes) -> None:
+def test_an_event_without_a_required_field_is_rejected(reason: bytes) -> None:
     with pytest.raises(JournalError, match="not a server_stopped event"):
         decode_record(LINE.replace(b'"reason":"SIGTERM"', reason))

@@ -1,6 +1,6 @@
-"""Names of segments: made, told apart, sorted."""
+"""Segment file names are built, parsed, classified and sorted."""
 
-from routebook.journal.segments import Segment, Span, list_segments, open_name, rolled_name
+from routebook.journal.segments import Segment, Span, extend_span, list_segments, open_name, rolled_name
 
 SPAN = Span(first=1, last=417, earliest_ms=1_731_700_000_000, latest_ms=1_731_721_600_000)
 ROLLED = "00000000000000000001-00000000000000000417-1731700000000-1731721600000.jsonl.zst"
@@ -11,11 +11,11 @@ def test_names() -> None:
     assert rolled_name(SPAN) == ROLLED
 
 
-def test_a_name_says_all_there_is_to_know() -> None:
+def test_the_name_of_a_rolled_segment_holds_its_span() -> None:
     assert list_segments([ROLLED]).segments == (Segment(ROLLED, 1, SPAN),)
 
 
-def test_a_clock_before_1970_has_names_too() -> None:
+def test_times_before_1970_are_supported() -> None:
     span = Span(first=1, last=2, earliest_ms=-5, latest_ms=-3)
     assert list_segments([rolled_name(span)]).segments[0].span == span
 
@@ -25,20 +25,21 @@ def test_segments_are_sorted_by_number() -> None:
     assert [segment.first for segment in listing.segments] == [1, 418, 900]
 
 
-def test_while_it_is_rolled_a_segment_counts_once() -> None:
+def test_a_segment_counts_once_while_it_is_being_rolled() -> None:
     listing = list_segments([open_name(1), ROLLED, ROLLED + ".tmp"])
     assert [segment.name for segment in listing.segments] == [ROLLED]
-    assert [double.name for double in listing.doubles] == [open_name(1)]
+    assert [plain.name for plain in listing.duplicates] == [open_name(1)]
     assert listing.leftovers == (ROLLED + ".tmp",)
 
 
-def test_strangers_are_named_and_others_left_alone() -> None:
+def test_invalid_segment_names_are_listed_and_other_files_ignored() -> None:
     twice = ROLLED.replace("417", "418")
     listing = list_segments([ROLLED, twice, "copy.jsonl", "x.jsonl.zst", "reserved.json", "a.corrupt", "README"])
-    assert listing.strangers == (twice, "copy.jsonl", "x.jsonl.zst")
+    assert listing.misnamed == (twice, "copy.jsonl", "x.jsonl.zst")
     assert listing.leftovers == ()
 
 
-def test_a_span_grows_and_its_time_may_go_back() -> None:
-    span = SPAN.and_then(418, 5)
+def test_a_span_is_extended_by_a_record_with_an_earlier_time() -> None:
+    assert extend_span(None, 3, 7) == Span(first=3, last=3, earliest_ms=7, latest_ms=7)
+    span = extend_span(SPAN, 418, 5)
     assert span == Span(first=1, last=418, earliest_ms=5, latest_ms=1_731_721_600_000)

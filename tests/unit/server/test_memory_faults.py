@@ -170,7 +170,7 @@ def test_a_segment_deleted_under_it(tmp_path: Path) -> None:
 
     before = asyncio.run(play())
     (hole,) = events(home, JournalHole)
-    assert "removed while it was written" in hole.why
+    assert "deleted while it was open" in hole.why
     assert known_at_start(home) == before
 
 

@@ -15,7 +15,7 @@ from routebook.errors import UsageError
 from routebook.journal.files import FolderFiles
 from routebook.journal.read.describe import describe_damage, describe_event, describe_hole
 from routebook.journal.read.lines import Damage
-from routebook.journal.read.reader import Between, Hole, Item, Line, follow, newest, read
+from routebook.journal.read.reader import Hole, Item, Line, TimeRange, follow, newest, read
 from routebook.journal.read.select import Selection
 from routebook.journal.read.verify import Report, verify
 from routebook.journal.record import KINDS
@@ -105,7 +105,7 @@ def export_command(
     files = _files(home, folder)
     if form != "jsonl":
         _fail(f"--format {form}: there is jsonl only")
-    between = Between(from_ms=_time(from_time, "--from"), to_ms=_time(to_time, "--to"))
+    between = TimeRange(from_ms=_time(from_time, "--from"), to_ms=_time(to_time, "--to"))
     items = read(files, between=between)
     selection = _selection(kind, broker, topic)
     if out is None:

@@ -13,7 +13,7 @@ from routebook.journal.files import FolderFiles
 from routebook.journal.record import RecordEncoder
 from routebook.journal.segments import TEMPORARY_SUFFIX, Span, rolled_name
 from routebook.journal.write.options import JournalOptions
-from routebook.journal.write.sequence_reserve import Mark, write_mark
+from routebook.journal.write.sequence_reserve import SequenceReserve, write_reserve
 
 _LEVEL = 6  # as routebook.journal.write.rolling
 _PART_BYTES = 1 << 20
@@ -88,7 +88,7 @@ class JournalFolder:
     def close(self) -> None:
         """All is written, and the folder can be continued by a real NameServer of this id."""
         self.roll()
-        write_mark(FolderFiles(self.folder), Mark(reserved=self.seq, clean=True))
+        write_reserve(FolderFiles(self.folder), SequenceReserve(reserved=self.seq, clean=True))
 
     def _compress(self) -> None:
         self._parts.append(self._compressor.compress(b"".join(self._lines)))

@@ -1,1 +1,1 @@
-"""The reading side of the journal: lines, records, selection, verification."""
+"""The reading side of the journal: lines, records, filters, verification."""

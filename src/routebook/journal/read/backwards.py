@@ -1,4 +1,4 @@
-"""The journal from its end: the newest records first, and lines of no interest passed over without being decoded."""
+"""Reads the journal from its end, newest record first; lines of excluded kinds are skipped without decoding."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,31 +12,31 @@ from routebook.journal.read.select import Selection
 from routebook.journal.record import Record, decode_envelope, decode_event
 from routebook.journal.segments import Segment, list_segments
 
-_HEAD_BYTES: Final = 256  # in which the envelope stands
+_HEAD_BYTES: Final = 256  # contains the envelope
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """Newest first. `reached` is the number down to which all were looked at; None: down to the first that is kept."""
+    """Records, newest first. `reached` is the oldest number searched; None: the search reached the oldest record."""
 
     records: list[Record]
     reached: int | None
-    looked_at: int
+    looked_at: int  # lines
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked: of records before a number, after a number, not later than a time; so many."""
+    """The bounds of a search: sequence numbers (both exclusive), latest time, and limits."""
 
     limit: int
     before: int | None = None
     after: int = 0
     at_ms: int | None = None
-    without: frozenset[str] = frozenset()  # kinds that nobody asked for
-    most_decoded: int = 20_000
-    most_lines: int = 400_000
+    excluded_kinds: frozenset[str] = frozenset()
+    max_decoded: int = 20_000
+    max_lines: int = 400_000
 
 
 def find_newest(files: Files, page: Page, wanted: Selection) -> Found:
-    """Blocks: for a thread. Damaged lines, and segments that go meanwhile, are passed over."""
+    """Search from the end. Blocking. Damaged lines, and segments removed during the search, are skipped."""
     search = _Search(page, wanted)
     for segment in reversed(list_segments(files.names()).segments):
         if not search.may_hold(segment):
@@ -53,12 +53,12 @@ def find_newest(files: Files, page: Page, wanted: Selection) -> Found:
 
 
 class _Search:
-    """What was found so far."""
+    """A search in progress."""
 
     def __init__(self, page: Page, wanted: Selection) -> None:
         self._page = page
         self._wanted = wanted
-        self._skipped = [b'"kind":"%b"' % kind.encode() for kind in page.without]
+        self._skipped = [b'"kind":"%b"' % kind.encode() for kind in page.excluded_kinds]
         self._decoded = 0
         self.found: list[Record] = []
         self.reached: int | None = None
@@ -71,18 +71,18 @@ class _Search:
         return span is None or (span.last > page.after and (page.at_ms is None or span.earliest_ms <= page.at_ms))
 
     def take(self, text: bytes) -> bool:
-        """Look at a segment from its end; False: that is enough."""
+        """Search a segment from its end; return False to end the search."""
         for line in _reversed_lines(text):
             self.lines += 1
-            if self.lines > self._page.most_lines and (number := _number(line)) is not None:
-                self.reached = number
+            if self.lines > self._page.max_lines and (seq := _seq_of(line)) is not None:
+                self.reached = seq
                 return False
             head = line[:_HEAD_BYTES]
-            if not any(mark in head for mark in self._skipped) and not self._look(line):
+            if not any(mark in head for mark in self._skipped) and not self._check(line):
                 return False
         return True
 
-    def _look(self, line: bytes) -> bool:
+    def _check(self, line: bytes) -> bool:
         page = self._page
         try:
             envelope = decode_envelope(line)
@@ -92,7 +92,7 @@ class _Search:
             is_later = page.before is not None and envelope.seq >= page.before
             if is_later or (page.at_ms is not None and envelope.at > page.at_ms):
                 return True
-            if len(self.found) >= page.limit or self._decoded >= page.most_decoded:
+            if len(self.found) >= page.limit or self._decoded >= page.max_decoded:
                 return False
             self._decoded += 1
             self.reached = envelope.seq
@@ -106,7 +106,7 @@ class _Search:
         return True
 
 
-def _number(line: bytes) -> int | None:
+def _seq_of(line: bytes) -> int | None:
     try:
         return decode_envelope(line).seq
     except JournalError:
@@ -114,7 +114,7 @@ def _number(line: bytes) -> int | None:
 
 
 def _reversed_lines(text: bytes) -> Iterator[bytes]:
-    """Whole lines, the last first; one without an end is still being written."""
+    """Yield complete lines, the last first; an incomplete one is still being written."""
     end = text.rfind(b"\n")
     while end > 0:
         begin = text.rfind(b"\n", 0, end)

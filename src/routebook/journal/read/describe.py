@@ -1,4 +1,4 @@
-"""A record in a line for people. Pure."""
+"""Formats records, damage and holes as text for people. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from routebook.journal.read.lines import Damage
 from routebook.journal.read.reader import Hole
 from routebook.journal.record import Record, UnknownEvent
 
-_SHOWN = 3  # of a list
+_MAX_ITEMS = 3  # shown of a list
 
 
 def describe_event(record: Record) -> str:
-    """The event's own fields; of what is long, the beginning."""
+    """Format the event's own fields that differ from their defaults; long lists are shortened."""
     if isinstance(record.event, UnknownEvent):
         fields = record.event.fields
     else:
@@ -24,18 +24,18 @@ def describe_event(record: Record) -> str:
 
 
 def describe_damage(damage: Damage) -> str:
-    """Where, and what."""
+    """Format the place and the reason."""
     place = f", line {damage.line} (byte {damage.offset}, {damage.size} bytes)" if damage.line else ""
     saved = f"; set aside as {damage.saved_as}" if damage.saved_as else ""
     return f"{damage.file}{place}: {damage.reason}{saved}"
 
 
 def describe_hole(hole: Hole) -> str:
-    """Which numbers, and why."""
+    """Format the numbers and the reason."""
     numbers = f"record {hole.first}" if hole.first == hole.last else f"records {hole.first} to {hole.last}"
     if not hole.certain:
-        return f"{numbers}: never used, or lost in a crash ({hole.why})"
-    return f"{numbers} missing: {hole.why or 'removed or damaged; the journal does not tell why'}"
+        return f"{numbers}: unused, or lost in a crash ({hole.why})"
+    return f"{numbers} missing: {hole.why or 'removed or damaged; the journal states no reason'}"
 
 
 def _value(value: Any) -> str:
@@ -51,5 +51,5 @@ def _value(value: Any) -> str:
 
 
 def _some(texts: list[str]) -> str:
-    more = f" …+{len(texts) - _SHOWN}" if len(texts) > _SHOWN else ""
-    return f"[{' '.join(texts[:_SHOWN])}{more}]"
+    more = f" …+{len(texts) - _MAX_ITEMS}" if len(texts) > _MAX_ITEMS else ""
+    return f"[{' '.join(texts[:_MAX_ITEMS])}{more}]"

@@ -1,4 +1,4 @@
-"""The lines of one segment, rolled or not, with their places; what cannot be read comes as damage, not as an error."""
+"""Reads the lines of one segment, plain or rolled. Unreadable data is returned as Damage, not raised."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -13,14 +13,14 @@ _CHUNK_BYTES: Final = 256 * 1024
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of a segment that cannot be read. `offset` counts bytes of the uncompressed text."""
+    """An unreadable range of a segment. `offset` counts bytes of the uncompressed text."""
 
     file: str
     line: int = 0
     offset: int = 0
     size: int = 0
     reason: str
-    unfinished: bool = False  # the newest line has no end: it is being written, or its writer crashed
+    unfinished: bool = False  # the last line has no line feed: it is being written, or its writer crashed
     saved_as: str | None = None
 
 
@@ -44,9 +44,9 @@ def read_lines(
     number: int = 0,
     is_before: Callable[[bytes], bool] | None = None,
 ) -> Iterator[RawLine | Damage]:
-    """The lines from `offset` on, of which `number` came before. Raises FileNotFoundError if the segment is gone.
+    """Read the lines from `offset` on, after `number` earlier ones. Raises FileNotFoundError.
 
-    `is_before` tells of a line that all before it are of no interest, nor is it: so whole chunks are passed over.
+    `is_before` returns whether a line and all lines before it can be skipped; it is asked once per chunk.
     """
     chunks = _decompressed(files, segment) if segment.rolled else _plain(files, segment, offset)
     rest = b""
@@ -69,7 +69,7 @@ def read_lines(
             line=number + 1,
             offset=offset,
             size=len(rest),
-            reason="the last line has no end",
+            reason="the last line is incomplete",
             unfinished=True,
         )
 
@@ -94,7 +94,7 @@ def _decompressed(files: Files, segment: Segment) -> Iterator[bytes | str]:
             if not decompressor.eof:
                 yield "the compressed data ends early"
             elif decompressor.unused_data or file.read(1):
-                yield "something follows the compressed data"
+                yield "unexpected data after the compressed data"
         except OSError as problem:
             yield f"cannot be read: {problem.strerror}"
         except zstandard.ZstdError as problem:
@@ -102,6 +102,6 @@ def _decompressed(files: Files, segment: Segment) -> Iterator[bytes | str]:
 
 
 def text_of(files: Files, segment: Segment) -> bytes:
-    """The whole text of a segment, up to where it can be read. Raises FileNotFoundError if the segment is gone."""
+    """Return the text of a segment, up to the first unreadable byte. Raises FileNotFoundError."""
     chunks = _decompressed(files, segment) if segment.rolled else _plain(files, segment, 0)
     return b"".join(chunk for chunk in chunks if isinstance(chunk, bytes))

@@ -1,4 +1,4 @@
-"""Which records somebody asked for: by kind, by broker, by topic. Pure."""
+"""Filters records by kind, broker and topic. Pure."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from routebook.journal.record import Record, UnknownEvent
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Of each that is not empty one must fit. A broker is meant by its name or its address."""
+    """A filter: every non-empty set must match. Brokers are given by name or address."""
 
     kinds: frozenset[str] = frozenset()
     brokers: frozenset[str] = frozenset()
@@ -24,7 +24,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def brokers_of(event: Event | UnknownEvent) -> Iterator[str]:
-    """Names and addresses of the brokers that an event is about."""
+    """Yield the names and addresses of the brokers an event refers to."""
     yield from _texts(event, "broker", "addr")
     if isinstance(event, TopicDeleted | PeerDiverged):
         yield from event.brokers
@@ -33,7 +33,7 @@ def brokers_of(event: Event | UnknownEvent) -> Iterator[str]:
 
 
 def topics_of(event: Event | UnknownEvent) -> Iterator[str]:
-    """The topics that an event is about."""
+    """Yield the topics an event refers to."""
     yield from _texts(event, "topic")
     match event:
         case TopicsChanged():

@@ -1,4 +1,4 @@
-"""Reads a whole journal and tells what is wrong with it, and what it holds."""
+"""Verifies a whole journal: counts its records and reports damage and missing numbers."""
 
 import msgspec
 
@@ -17,7 +17,7 @@ class KindCount(msgspec.Struct, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What a journal came to. Times are ms since the epoch; None if it is empty."""
+    """The result. Times are ms since the epoch; None if the journal is empty."""
 
     nameservers: tuple[str, ...]
     boots: int
@@ -32,9 +32,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     latest_ms: int | None
     kinds: dict[str, KindCount]
     damage: tuple[Damage, ...]
-    holes: tuple[Hole, ...]  # records that were made and are not there
-    skipped: tuple[Hole, ...]  # numbers passed over after a crash: most were never handed out
-    unnumbered: int  # events that were dropped in outages so long that they had not even a number
+    holes: tuple[Hole, ...]  # lost records
+    skipped: tuple[Hole, ...]  # numbers skipped after a crash; most were never assigned
+    unnumbered: int  # events dropped without a number, in very long outages
     unfinished: Damage | None
 
     @property
@@ -43,7 +43,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify(files: Files) -> Report:
-    """Read all of it."""
+    """Read the whole journal."""
     listing = list_segments(files.names())
     disk_bytes = sum(files.size(segment.name) for segment in listing.segments)
     tally = _Tally()
@@ -63,7 +63,7 @@ class _Tally:
         self.kinds: dict[str, KindCount] = {}
         self.damage: list[Damage] = []
         self.holes: list[Hole] = []
-        self.told: list[JournalHole] = []
+        self.recorded_holes: list[JournalHole] = []
         self.unfinished: Damage | None = None
         self.seqs: tuple[int, int] | None = None
         self.times: tuple[int, int] | None = None
@@ -87,7 +87,7 @@ class _Tally:
         kind.records += 1
         kind.bytes += len(line.raw) + 1
         if isinstance(record.event, JournalHole):
-            self.told.append(record.event)
+            self.recorded_holes.append(record.event)
         self.seqs = (self.seqs[0] if self.seqs else record.seq, record.seq)
         earliest, latest = self.times or (record.at, record.at)
         self.times = (min(earliest, record.at), max(latest, record.at))
@@ -110,14 +110,16 @@ class _Tally:
             damage=tuple(self.damage),
             holes=tuple(hole for hole in explained if hole.certain),
             skipped=tuple(hole for hole in explained if not hole.certain),
-            unnumbered=sum(told.count - (told.last_missing - told.first_missing + 1) for told in self.told),
+            unnumbered=sum(
+                event.count - (event.last_missing - event.first_missing + 1) for event in self.recorded_holes
+            ),
             unfinished=self.unfinished,
         )
 
     def _explained(self, hole: Hole) -> Hole:
-        """With the reason, where a record later in the journal tells it."""
+        """Add the reason, if a later record states it."""
         if hole.why is None:
-            for told in self.told:
-                if told.first_missing <= hole.first and hole.last <= told.last_missing:
-                    return msgspec.structs.replace(hole, why=told.why, certain=told.certain)
+            for event in self.recorded_holes:
+                if event.first_missing <= hole.first and hole.last <= event.last_missing:
+                    return msgspec.structs.replace(hole, why=event.why, certain=event.certain)
         return hole

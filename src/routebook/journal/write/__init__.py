@@ -1,1 +1,1 @@
-"""The writing side of the journal: open, append, roll, retain, recover."""
+"""The writing side of the journal: open, recover, append, roll, retention."""

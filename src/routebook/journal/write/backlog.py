@@ -1,8 +1,8 @@
-"""Numbers the records and holds those that are not on disk yet, within bounds. Pure; whoever calls it holds the lock.
+"""Backlog: assigns sequence numbers and holds the records not yet on disk, bounded. Pure; the caller holds the lock.
 
-When it is full, new records are dropped: they have their numbers, nobody else gets them, and once half of it is free
-again a JournalHole takes their place. No number is handed out beyond `limit`, up to which a mark on disk keeps them
-from being used again after a crash: what is dropped beyond has no number and is only counted.
+When it is full, new records are dropped. Their numbers stay unused, and once half of the backlog is free a JournalHole
+record takes their place. No number above `limit`, the reserve on disk, is assigned: records dropped beyond it are only
+counted.
 """
 
 from collections import deque
@@ -15,7 +15,7 @@ from routebook.journal.write.options import JournalOptions
 
 
 class Pending(NamedTuple):
-    """A line that waits for the disk."""
+    """An encoded record that is not yet on disk."""
 
     seq: int
     at_ms: int
@@ -23,11 +23,11 @@ class Pending(NamedTuple):
 
 
 class Backlog:
-    """First in, first out."""
+    """A FIFO queue of pending records."""
 
     __slots__ = (
+        "_dropped_count",
         "_dropped_from",
-        "_dropped_here",
         "_encoder",
         "_holes",
         "_max_bytes",
@@ -48,7 +48,7 @@ class Backlog:
         self._waiting: deque[Pending] = deque()
         self._holes: deque[tuple[int, int]] = deque(maxlen=64)
         self._dropped_from: int | None = None
-        self._dropped_here = 0
+        self._dropped_count = 0
         self._why = ""
         self.bytes = 0
         self.next_seq = next_seq
@@ -61,36 +61,36 @@ class Backlog:
 
     @property
     def is_dropping(self) -> bool:
-        """Whether records are missing that were not told of yet."""
+        """Whether records were dropped for which no hole is recorded yet."""
         return self._dropped_from is not None
 
     def add(self, event: Event, at_ms: int, *, why_full: str) -> int:
-        """Number an event and keep it, or drop it if there is no room: then `why_full` is the reason.
+        """Assign a number and queue the event, or drop it if the backlog is full, with `why_full` as the reason.
 
-        Returns its number; 0 if it was dropped and has none.
+        Returns the number, or 0 if the event was dropped without one.
         """
-        self.tell_hole(at_ms)
+        self.record_dropped(at_ms)
         if self._dropped_from is None and self._has_room():
             return self._put(event, at_ms)
         if self._dropped_from is None:
             self._dropped_from = self.next_seq
-            self._dropped_here = 0
+            self._dropped_count = 0
             self._why = why_full
         self.dropped += 1
-        self._dropped_here += 1
+        self._dropped_count += 1
         if self.next_seq > self.limit:
             return 0
         self.next_seq += 1
         return self.next_seq - 1
 
-    def lost(self, first: int, last: int, *, why: str, at_ms: int, certain: bool = True) -> None:
-        """Numbers that are not on disk though they were written, or that were passed over."""
+    def record_hole(self, first: int, last: int, *, why: str, at_ms: int, certain: bool = True) -> None:
+        """Record that numbers are missing: their records were lost, or the numbers were skipped."""
         self._holes.append((first, last))
         self.holes += 1
         self._put(_hole(first, last, why=why, certain=certain), at_ms)
 
-    def tell_hole(self, at_ms: int) -> None:
-        """Record what was dropped, if anything was and half of the room is free again."""
+    def record_dropped(self, at_ms: int) -> None:
+        """Record a hole for dropped records, if there are any and half of the backlog is free."""
         first = self._dropped_from
         if first is None or self.next_seq > self.limit:
             return
@@ -100,10 +100,10 @@ class Backlog:
         self._dropped_from = None
         self._holes.append((first, last))
         self.holes += 1
-        self._put(_hole(first, last, why=self._why, count=self._dropped_here), at_ms)
+        self._put(_hole(first, last, why=self._why, count=self._dropped_count), at_ms)
 
     def front(self, max_bytes: int) -> list[Pending]:
-        """What to write next: at least one record, if there is any, and about so many bytes. It stays here."""
+        """Return the next records to write, about `max_bytes` of them and at least one. They stay queued."""
         size = 0
         for count, pending in enumerate(self._waiting, 1):
             size += len(pending.line)
@@ -112,12 +112,12 @@ class Backlog:
         return list(self._waiting)
 
     def done(self, count: int) -> None:
-        """The first `count` are on disk."""
+        """Remove the first `count` records: they are on disk."""
         for _ in range(count):
             self.bytes -= len(self._waiting.popleft().line)
 
     def is_dropped(self, seq: int) -> bool:
-        """Whether a number was handed out lately for a record that is not kept."""
+        """Whether a recently assigned number belongs to a dropped or lost record."""
         if self._dropped_from is not None and seq >= self._dropped_from:
             return True
         return any(first <= seq <= last for first, last in self._holes)

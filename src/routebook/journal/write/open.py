@@ -1,4 +1,4 @@
-"""Opens a journal for writing: looks at what is there, puts right what a crash left, and goes on with the numbers."""
+"""Opens a journal for writing: inspects it, repairs what a crash left behind, and continues the sequence numbers."""
 
 from collections.abc import Callable
 
@@ -13,11 +13,11 @@ from routebook.journal.write.writer import Writer
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """A writer that is not started yet, and how the journal was found."""
+    """A writer that is not started yet, and the state in which the journal was found."""
 
     writer: Writer
     found: Inspection
-    damage: tuple[Damage, ...]  # and where it was set aside
+    damage: tuple[Damage, ...]  # with the file it was set aside in
 
 
 def open_journal(
@@ -29,17 +29,17 @@ def open_journal(
     now_ms: Callable[[], int],
     at_least: int = 1,
 ) -> Opened:
-    """Open the journal of `ns` for this start, `boot`. A disk that does not take the repair only degrades it.
+    """Open the journal of `ns` for this start, `boot`. If the disk rejects the repair, the journal starts degraded.
 
-    `at_least` is the least number to go on with, where a snapshot knows of numbers that the folder may have lost.
-    Raises JournalError if the journal is not ours to continue.
+    `at_least` is the minimum next sequence number; a snapshot may know of numbers that the folder lost.
+    Raises JournalError if the journal belongs to another NameServer or format, or cannot be read.
     """
     found = inspect(files, ns=ns, at_least=at_least, options=options)
     damage = list(found.damage)
 
     def prepare() -> None:
         damage[:] = repair(files, found)
-        writer.upkeep.finished({done.segment.name: done.span for done in found.examined if done.span is not None})
+        writer.roller.finished({done.segment.name: done.span for done in found.examined if done.span is not None})
 
     writer = Writer(
         files,
@@ -49,8 +49,8 @@ def open_journal(
         now_ms=now_ms,
         prepare=prepare,
     )
-    hole = found.passed_over
+    hole = found.skipped
     if hole is not None:
-        writer.passed_over(hole.first, hole.last, why=hole.why or "unknown", certain=hole.certain)
-    writer.commit()  # repairs, and reserves numbers; a failure is tried again by the writer's thread
+        writer.record_skipped(hole.first, hole.last, why=hole.why or "unknown", certain=hole.certain)
+    writer.commit()  # repairs and reserves numbers; the writer thread retries a failure
     return Opened(writer, found, tuple(damage))

@@ -1,6 +1,6 @@
-"""What to do with a journal at start: how its numbers go on, and what a crash left to put right.
+"""Journal recovery at start: finds the next sequence number and repairs what a crash left behind.
 
-`inspect` only looks, so that a start on a read-only disk knows where numbers go on; `repair` acts on what it found.
+`inspect` only reads, so that it also works on a read-only disk; `repair` acts on what it found.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,38 +15,39 @@ from routebook.journal.read.reader import Hole
 from routebook.journal.record import HOLE_KIND, Envelope, decode_envelope
 from routebook.journal.segments import (
     CORRUPT_SUFFIX,
-    MARK_NAME,
+    RESERVE_NAME,
     TEMPORARY_SUFFIX,
     Listing,
     Segment,
     Span,
+    extend_span,
     list_segments,
 )
 from routebook.journal.write.options import JournalOptions
-from routebook.journal.write.sequence_reserve import Mark, read_mark
+from routebook.journal.write.sequence_reserve import SequenceReserve, read_reserve
 
 
 class Examined(msgspec.Struct, frozen=True, kw_only=True):
-    """A segment that is not rolled: what is good in it, and what is not."""
+    """A segment that is not rolled, with its valid and its damaged ranges."""
 
     segment: Segment
-    span: Span | None  # None: not one good line
-    good: tuple[tuple[int, int], ...]  # stretches of good lines: offset, end
-    damage: tuple[Damage, ...]  # stretches of bad ones
+    span: Span | None  # None: no valid line
+    valid: tuple[tuple[int, int], ...]  # ranges of valid lines: offset, end
+    damage: tuple[Damage, ...]
     holes: tuple[Hole, ...]
-    torn_bytes: int  # after the last line feed
+    torn_bytes: int  # bytes after the last line feed
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
-    """How a journal was found."""
+    """The state of a journal at start."""
 
     next_seq: int
-    passed_over: Hole | None  # numbers before `next_seq` that nobody will find, for the writer to tell
+    skipped: Hole | None  # numbers before `next_seq` without a record; the writer records them
     examined: tuple[Examined, ...]
-    leftovers: tuple[str, ...]  # half made, or plain though rolled completely
-    misrolled: tuple[str, ...]  # rolled, but not the text of the plain segment that is still there
+    leftovers: tuple[str, ...]  # incomplete files, and plain segments that are completely rolled
+    misrolled: tuple[str, ...]  # rolled segments that differ from the plain segment, which still exists
     damage: tuple[Damage, ...]
-    holes: tuple[Hole, ...]  # numbers that are missing in the middle, untold by the journal itself
+    holes: tuple[Hole, ...]  # missing numbers that no record in the journal explains
 
     @property
     def torn_bytes(self) -> int:
@@ -54,15 +55,15 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def inspect(files: Files, *, ns: str, at_least: int = 1, options: JournalOptions) -> Inspection:
-    """Look at the journal of the NameServer `ns`. Its next number is no less than `at_least`, if the caller knows.
+    """Examine the journal of the NameServer `ns`. The next sequence number is `at_least` or more.
 
-    Raises JournalError if it is not ours to continue: of another NameServer, of another format, not readable.
+    Raises JournalError if the journal belongs to another NameServer or format, or cannot be read.
     """
     try:
         names = files.names()
         listing = list_segments(names)
-        mark = read_mark(files)
-        segments, misrolled = _without_misrolled(files, listing)
+        reserve = read_reserve(files)
+        segments, misrolled = _choose_forms(files, listing)
         examined = tuple(_examine(files, segment, ns) for segment in segments if not segment.rolled)
         spans = {found.segment.first: found.span for found in examined}
         ends = [segment.span or spans[segment.first] for segment in segments]
@@ -70,63 +71,60 @@ def inspect(files: Files, *, ns: str, at_least: int = 1, options: JournalOptions
     except OSError as problem:
         raise JournalError(f"the journal cannot be read: {problem}") from problem
     last = max((span.last for span in ends if span is not None), default=0)
-    new = not last and MARK_NAME not in names
-    next_seq = max(0 if new else _handed_out(mark, last, options), at_least - 1) + 1
+    is_new = not last and RESERVE_NAME not in names
+    next_seq = max(0 if is_new else _last_assigned(reserve, last, options), at_least - 1) + 1
     kept = {segment.name for segment in segments}
     return Inspection(
         next_seq=next_seq,
-        passed_over=_passed_over(last + 1, next_seq - 1, mark),
+        skipped=_skipped(last + 1, next_seq - 1, reserve),
         examined=examined,
-        leftovers=listing.leftovers + tuple(double.name for double in listing.doubles if double.name not in kept),
+        leftovers=listing.leftovers + tuple(plain.name for plain in listing.duplicates if plain.name not in kept),
         misrolled=misrolled,
-        damage=(*_odd_files(listing, misrolled), *(damage for found in examined for damage in found.damage)),
+        damage=(*_invalid_files(listing, misrolled), *(damage for found in examined for damage in found.damage)),
         holes=(*holes, *(hole for found in examined for hole in found.holes)),
     )
 
 
 def repair(files: Files, found: Inspection) -> tuple[Damage, ...]:
-    """Put right what can be, finish what was begun; returns the damage and where it was set aside. Raises OSError.
-
-    Stopped half-way and done again, it comes to the same.
-    """
+    """Repair the journal and return the damage with the files it was set aside in. Raises OSError. Idempotent."""
     for name in found.misrolled:
         files.rename(name, name + CORRUPT_SUFFIX)
     for name in found.leftovers:
         files.remove(name)
     examined = {examined.segment.name for examined in found.examined}
-    told = [damage for damage in found.damage if damage.file not in examined]
+    damage = [damage for damage in found.damage if damage.file not in examined]
     for segment in found.examined:
-        told += _mend(files, segment)
-    return tuple(told)
+        damage += _repair_segment(files, segment)
+    return tuple(damage)
 
 
-def _handed_out(mark: Mark | None, last: int, options: JournalOptions) -> int:
-    """The last number that may have been given to a record, on disk or not."""
-    if mark is not None and mark.reserved >= last:
-        return mark.reserved
-    # The mark is torn, lost, or left behind. It was never this far ahead of the records: see Writer._reserve.
+def _last_assigned(reserve: SequenceReserve | None, last: int, options: JournalOptions) -> int:
+    """Return the last number that may have been assigned to a record, on disk or not."""
+    if reserve is not None and reserve.reserved >= last:
+        return reserve.reserved
+    # The reserve is torn, lost or outdated. It is never this far ahead of the records: see Writer._reserve.
     return last + 4 * options.queue_records
 
 
-def _passed_over(first: int, last: int, mark: Mark | None) -> Hole | None:
+def _skipped(first: int, last: int, reserve: SequenceReserve | None) -> Hole | None:
     if first > last:
         return None
-    if mark is not None and mark.clean:
-        return Hole(first=first, last=last, why="the newest records were gone at start")
-    return Hole(first=first, last=last, why="numbering went on after a crash", certain=False)
+    if reserve is not None and reserve.clean:
+        return Hole(first=first, last=last, why="the newest records were missing at start")
+    return Hole(first=first, last=last, why="numbers skipped after a crash", certain=False)
 
 
-def _without_misrolled(files: Files, listing: Listing) -> tuple[list[Segment], tuple[str, ...]]:
-    """The segments, each in the form to be believed. A rolled one is made of the plain one, so that one wins."""
-    plain = {double.first: double for double in listing.doubles}
+def _choose_forms(files: Files, listing: Listing) -> tuple[list[Segment], tuple[str, ...]]:
+    """Return the segments, and the names of rolled ones that differ from their plain form, which then counts."""
+    plain_forms = {plain.first: plain for plain in listing.duplicates}
     segments: list[Segment] = []
     misrolled: list[str] = []
     for segment in listing.segments:
-        double = plain.get(segment.first)
-        if double is None or _text(files, segment) == _text(files, double):
+        plain = plain_forms.get(segment.first)
+        if plain is None or _text(files, segment) == _text(files, plain):
             segments.append(segment)
         else:
-            segments.append(double)
+            segments.append(plain)
             misrolled.append(segment.name)
     return segments, tuple(misrolled)
 
@@ -138,7 +136,7 @@ def _text(files: Files, segment: Segment) -> list[bytes | Damage]:
 def _examine(files: Files, segment: Segment, ns: str) -> Examined:
     span: Span | None = None
     last = segment.first - 1
-    good: list[tuple[int, int]] = []
+    valid: list[tuple[int, int]] = []
     damage: list[Damage] = []
     holes: list[Hole] = []
     torn = 0
@@ -150,21 +148,23 @@ def _examine(files: Files, segment: Segment, ns: str) -> Examined:
             break
         try:
             envelope = _checked(found, segment, ns=ns, last=last)
-        except (JournalVersion, JournalForeign):  # not damage: not ours to set aside
+        except (JournalVersion, JournalForeign):  # valid data of another release or NameServer, not damage
             raise
         except JournalError as problem:
-            _note(damage, found, segment, str(problem))
+            _add_damage(damage, found, segment, str(problem))
             continue
         if envelope.seq > last + 1 and envelope.kind != HOLE_KIND:
             holes.append(Hole(first=last + 1, last=envelope.seq - 1))
         last = envelope.seq
-        span = _grown(span, envelope, segment)
-        if good and good[-1][1] == found.offset:
-            good[-1] = (good[-1][0], found.end)
+        span = extend_span(span, envelope.seq, envelope.at)
+        if valid and valid[-1][1] == found.offset:
+            valid[-1] = (valid[-1][0], found.end)
         else:
-            good.append((found.offset, found.end))
+            valid.append((found.offset, found.end))
+    if span is not None:  # the file name keeps its first number even if the first lines are damaged
+        span = msgspec.structs.replace(span, first=segment.first)
     return Examined(
-        segment=segment, span=span, good=tuple(good), damage=tuple(damage), holes=tuple(holes), torn_bytes=torn
+        segment=segment, span=span, valid=tuple(valid), damage=tuple(damage), holes=tuple(holes), torn_bytes=torn
     )
 
 
@@ -175,7 +175,7 @@ def _checked(found: RawLine, segment: Segment, *, ns: str, last: int) -> Envelop
         raise JournalVersion(f"{segment.name}, line {found.number}: {problem}") from None
     if envelope.ns != ns:
         raise JournalForeign(
-            f"{segment.name}, line {found.number}: the journal belongs to NameServer {envelope.ns}, and this one is "
+            f"{segment.name}, line {found.number}: the journal belongs to NameServer {envelope.ns}, but this is "
             f"{ns}: restore its identity.json, or move the journal folder away"
         )
     if envelope.seq <= last:
@@ -183,18 +183,12 @@ def _checked(found: RawLine, segment: Segment, *, ns: str, last: int) -> Envelop
     return envelope
 
 
-def _note(damage: list[Damage], found: RawLine, segment: Segment, reason: str) -> None:
+def _add_damage(damage: list[Damage], found: RawLine, segment: Segment, reason: str) -> None:
     size = len(found.raw) + 1
     if damage and damage[-1].offset + damage[-1].size == found.offset:
         damage[-1] = msgspec.structs.replace(damage[-1], size=damage[-1].size + size)
     else:
         damage.append(Damage(file=segment.name, line=found.number, offset=found.offset, size=size, reason=reason))
-
-
-def _grown(span: Span | None, envelope: Envelope, segment: Segment) -> Span:
-    if span is None:
-        return Span(first=segment.first, last=envelope.seq, earliest_ms=envelope.at, latest_ms=envelope.at)
-    return span.and_then(envelope.seq, envelope.at)
 
 
 def _holes_between(files: Files, segments: Sequence[Segment], spans: Sequence[Span | None]) -> Iterator[Hole]:
@@ -216,15 +210,15 @@ def _begins_with_hole(files: Files, segment: Segment) -> bool:
     return False
 
 
-def _odd_files(listing: Listing, misrolled: Sequence[str]) -> Iterator[Damage]:
-    for name in listing.strangers:
-        yield Damage(file=name, reason="a segment's suffix, but not its name: left alone")
+def _invalid_files(listing: Listing, misrolled: Sequence[str]) -> Iterator[Damage]:
+    for name in listing.misnamed:
+        yield Damage(file=name, reason="not a valid segment name: the file is ignored")
     for name in misrolled:
-        yield Damage(file=name, reason="not the text of the segment it was made of", saved_as=name + CORRUPT_SUFFIX)
+        yield Damage(file=name, reason="differs from the segment it was rolled from", saved_as=name + CORRUPT_SUFFIX)
 
 
-def _mend(files: Files, examined: Examined) -> Iterator[Damage]:
-    """Cut off the torn end; copy damaged stretches away and put a segment without them in the place of the old one."""
+def _repair_segment(files: Files, examined: Examined) -> Iterator[Damage]:
+    """Truncate the torn end. Copy damaged ranges to files of their own and rewrite the segment without them."""
     name = examined.segment.name
     if examined.damage:
         with files.open(name) as file:
@@ -233,12 +227,12 @@ def _mend(files: Files, examined: Examined) -> Iterator[Damage]:
             saved_as = _free_name(files, f"{name}.{damage.offset}")
             _write(files, saved_as, text[damage.offset : damage.offset + damage.size])
             yield msgspec.structs.replace(damage, saved_as=saved_as)
-        if examined.good:
-            _write(files, name + TEMPORARY_SUFFIX, b"".join(text[start:end] for start, end in examined.good))
+        if examined.valid:
+            _write(files, name + TEMPORARY_SUFFIX, b"".join(text[start:end] for start, end in examined.valid))
             files.rename(name + TEMPORARY_SUFFIX, name)
-    elif examined.torn_bytes and examined.good:
-        files.truncate(name, examined.good[-1][1])
-    if not examined.good:
+    elif examined.torn_bytes and examined.valid:
+        files.truncate(name, examined.valid[-1][1])
+    if not examined.valid:
         files.remove(name)
 
 

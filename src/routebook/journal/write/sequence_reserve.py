@@ -1,7 +1,7 @@
-"""A promise on disk: numbers up to `reserved` may have been handed out, so a start after a crash goes on beyond.
+"""The sequence reserve: a file with an upper bound of the sequence numbers in use, so none is reused after a crash.
 
-It is renewed every few ten thousand records and written in place, so that it can be renewed on a full disk. It is
-written twice in itself: if a power cut tears it, the halves differ and it is not believed.
+The file is renewed every few ten thousand records. It is overwritten in place, which works on a full disk, and holds
+its content twice: if a power cut tears it, the halves differ and it is ignored.
 """
 
 import contextlib
@@ -10,30 +10,30 @@ import msgspec
 
 from routebook.journal.files import Files
 from routebook.journal.record import UNREADABLE
-from routebook.journal.segments import MARK_NAME
+from routebook.journal.segments import RESERVE_NAME
 
 
-class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """`clean` is true after an orderly stop: then `reserved` is the last number that was handed out."""
+class SequenceReserve(msgspec.Struct, frozen=True, kw_only=True):
+    """`clean` is true after a clean shutdown: then `reserved` is the last sequence number assigned."""
 
     reserved: int
     clean: bool = False
 
 
-class _Written(msgspec.Struct, frozen=True):
-    mark: Mark
-    again: Mark
+class _Content(msgspec.Struct, frozen=True):
+    mark: SequenceReserve
+    again: SequenceReserve
 
 
-def write_mark(files: Files, mark: Mark) -> None:
-    """Put it on disk. Raises OSError."""
-    files.overwrite(MARK_NAME, msgspec.json.encode(_Written(mark, mark)).ljust(160) + b"\n")
+def write_reserve(files: Files, reserve: SequenceReserve) -> None:
+    """Write and sync the file. Raises OSError."""
+    files.overwrite(RESERVE_NAME, msgspec.json.encode(_Content(reserve, reserve)).ljust(160) + b"\n")
 
 
-def read_mark(files: Files) -> Mark | None:
-    """None if there is none, or none to be believed. Raises OSError other than that it is missing."""
-    with contextlib.suppress(FileNotFoundError, *UNREADABLE), files.open(MARK_NAME) as file:
-        written = msgspec.json.decode(file.read(), type=_Written)
-        if written.mark == written.again:
-            return written.mark
+def read_reserve(files: Files) -> SequenceReserve | None:
+    """Return None if the file is missing or damaged. Raises OSError for other failures."""
+    with contextlib.suppress(FileNotFoundError, *UNREADABLE), files.open(RESERVE_NAME) as file:
+        content = msgspec.json.decode(file.read(), type=_Content)
+        if content.mark == content.again:
+            return content.mark
     return None

@@ -1,11 +1,11 @@
-"""Writes the journal on its own thread: records are handed over in memory and go to disk in groups.
+"""The journal writer: queues records in memory and writes them in batches (group commit) on its own thread.
 
-    append ──► Backlog ──► commit: SegmentLog, fsync ──► durable
-      event loop   │          journal-writer thread        futures
-                   └─ full: dropped, counted, told by a JournalHole
+    append ──► Backlog ──► commit: OpenSegment, fsync ──► durable
+      event loop   │          journal-writer thread         futures
+                   └─ full: dropped, counted, recorded as a JournalHole
 
-A failing disk stops the journal, never the caller: what fits is held back, the rest is counted, and it is tried again,
-ever more rarely, until the disk takes it.
+A failing disk stops the journal, never the caller: the backlog holds what fits, the rest is counted, and the write is
+retried with growing delays.
 """
 
 import threading
@@ -21,26 +21,26 @@ from routebook.events import Event
 from routebook.journal.files import Files
 from routebook.journal.record import RecordEncoder
 from routebook.journal.write.backlog import Backlog, Pending
-from routebook.journal.write.open_segment import SegmentLog
+from routebook.journal.write.open_segment import OpenSegment
 from routebook.journal.write.options import JournalOptions
-from routebook.journal.write.sequence_reserve import Mark, write_mark
-from routebook.journal.write.upkeep import Upkeep
+from routebook.journal.write.rolling import SegmentRoller
+from routebook.journal.write.sequence_reserve import SequenceReserve, write_reserve
 
 
 class JournalStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What health and metrics tell of the journal. Counts are since the start."""
+    """Journal status for health and metrics. Counters start at zero with the process."""
 
     state: Literal["writing", "degraded", "stopped"]
     reason: str | None  # why it is degraded
-    last_seq: int  # handed out
-    durable_seq: int  # on disk
+    last_seq: int  # last assigned number
+    durable_seq: int  # last number on disk
     waiting_records: int
     waiting_bytes: int
-    lag_ms: int  # how long the oldest of them has waited
+    lag_ms: int  # age of the oldest waiting record
     written_records: int
     written_bytes: int
     dropped_records: int
-    holes: int  # stretches of numbers that are missing
+    holes: int  # ranges of missing numbers
     commits: int
     failures: int
     rolled_segments: int
@@ -49,7 +49,7 @@ class JournalStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Writer:
-    """`append`, `durable` and `status` may be called from any thread, and never wait for the disk."""
+    """`append`, `durable` and `status` are thread-safe and never wait for the disk."""
 
     def __init__(
         self,
@@ -61,16 +61,16 @@ class Writer:
         now_ms: Callable[[], int],
         prepare: Callable[[], None] | None = None,
     ) -> None:
-        """`prepare` has to succeed before the first write; while it raises OSError the journal is degraded."""
+        """`prepare` must succeed before the first write; while it raises OSError the journal is degraded."""
         self._files = files
         self._options = options
         self._now_ms = now_ms
         self._prepare = prepare
-        self._log = SegmentLog(files, options=options)
+        self._segment = OpenSegment(files, options=options)
         self._reserved = 0
-        self.upkeep = Upkeep(files, options=options, now_ms=now_ms)
+        self.roller = SegmentRoller(files, options=options, now_ms=now_ms)
         self._thread = threading.Thread(target=self._run, name="journal-writer", daemon=True)
-        # the lock guards all below
+        # the lock guards everything below
         self._wake = threading.Condition(threading.Lock())
         self._backlog = Backlog(encoder, next_seq=next_seq, options=options)
         self._waiters: list[tuple[int, Future[None]]] = []
@@ -87,20 +87,20 @@ class Writer:
         self._commits = 0
         self._failures = 0
 
-    # -- for those who have something to say ---------------------------------------------------------------------
+    # -- callers, on any thread ----------------------------------------------------------------------------------
 
     def append(self, event: Event, at_ms: int) -> int:
-        """Give an event its number. It is on disk soon; or, if the disk does not take it, told of as missing.
+        """Queue an event and return its sequence number. An event that cannot be written becomes part of a hole.
 
-        0 if it was dropped in an outage so long that not even its number could be promised.
+        Returns 0 if the event was dropped in an outage so long that all reserved numbers are used.
         """
         with self._wake:
             if self._stopped:
-                raise JournalError("the journal has been closed")
+                raise JournalError("the journal is closed")
             backlog = self._backlog
             was_empty = not backlog
             was_small = backlog.bytes < self._options.batch_bytes
-            seq = backlog.add(event, at_ms, why_full=self._problem or "records came faster than the disk took them")
+            seq = backlog.add(event, at_ms, why_full=self._problem or "records arrived faster than the disk wrote")
             if was_empty:
                 self._waiting_since_s = time.monotonic()
             if was_empty or (was_small and backlog.bytes >= self._options.batch_bytes):
@@ -108,23 +108,23 @@ class Writer:
             return seq
 
     def durable(self, seq: int) -> "Future[None]":
-        """Done when the record is on disk, which is tried at once; JournalDegraded if it cannot be put there now.
+        """Commit at once; the future completes when the record is on disk, or fails with JournalDegraded.
 
-        In that case it may still get there later.
+        A record that fails here may still be written later.
         """
         future: Future[None] = Future()
-        future.set_running_or_notify_cancel()  # from now on nobody can cancel it under the writer's hands
+        future.set_running_or_notify_cancel()  # the caller can no longer cancel it
         with self._wake:
             if seq >= self._backlog.next_seq:
                 raise JournalError(f"no record has the number {seq} yet")
             if not seq or self._backlog.is_dropped(seq):
-                problem = self._problem or "too much is waiting for the disk"
-                self._retry_at_s = 0.0  # somebody cares: the next one shall not fail if the disk is well again
+                problem = self._problem or "the backlog is full"
+                self._retry_at_s = 0.0  # retry now, so that the next admin write succeeds if the disk works again
                 self._wake.notify()
             elif seq <= self._durable_seq:
                 problem = None
             elif self._stopped or self._died:
-                problem = self._problem or "the journal has been closed"
+                problem = self._problem or "the journal is closed"
             else:
                 self._waiters.append((seq, future))
                 self._wake.notify()
@@ -135,10 +135,10 @@ class Writer:
             future.set_exception(JournalDegraded(f"record {seq} is not on disk: {problem}"))
         return future
 
-    def passed_over(self, first: int, last: int, *, why: str, certain: bool) -> None:
-        """Tell of numbers that are missing from before this start."""
+    def record_skipped(self, first: int, last: int, *, why: str, certain: bool) -> None:
+        """Record a hole for numbers that are missing from before this start."""
         with self._wake:
-            self._backlog.lost(first, last, why=why, at_ms=self._now_ms(), certain=certain)
+            self._backlog.record_hole(first, last, why=why, at_ms=self._now_ms(), certain=certain)
             self._waiting_since_s = time.monotonic()
             self._wake.notify()
 
@@ -160,19 +160,19 @@ class Writer:
                 holes=backlog.holes,
                 commits=self._commits,
                 failures=self._failures,
-                rolled_segments=self.upkeep.rolled,
-                removed_segments=self.upkeep.removed,
-                upkeep_problem=self.upkeep.problem,
+                rolled_segments=self.roller.rolled,
+                removed_segments=self.roller.removed,
+                upkeep_problem=self.roller.problem,
             )
 
-    # -- life ----------------------------------------------------------------------------------------------------
+    # -- start and stop ------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         self._thread.start()
-        self.upkeep.start()
+        self.roller.start()
 
     def stop(self) -> bool:
-        """Write what is there and end; whether all of it is on disk. What the disk does not take now is lost."""
+        """Write the backlog and stop; return whether all of it is on disk. The rest is lost."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
@@ -180,7 +180,7 @@ class Writer:
             self._thread.join()
         else:
             self._finish()
-        self.upkeep.stop()
+        self.roller.stop()
         return not self._backlog
 
     def _run(self) -> None:
@@ -188,16 +188,16 @@ class Writer:
             while self._wait():
                 self.commit()
             self._finish()
-        finally:  # if this thread dies of something unforeseen, nobody is left waiting, and health tells
+        finally:  # after an unexpected exception: fail all waiters, and health reports the problem
             with self._wake:
                 if not self._stopped:
                     self._died = True
-                    self._problem = "the writer thread ended unexpectedly"
+                    self._problem = "the journal-writer thread ended unexpectedly"
                 waiters = self._take_waiters(None)
-            _refuse(waiters, self._problem or "the journal has been closed")
+            _fail_waiters(waiters, self._problem or "the journal is closed")
 
     def _wait(self) -> bool:
-        """Until there is something to do; False: stop."""
+        """Wait until a commit is due; return False to stop."""
         with self._wake:
             while not self._stopping:
                 now_s = time.monotonic()
@@ -208,15 +208,15 @@ class Writer:
             return not self._stopping
 
     def _due_s(self, now_s: float) -> float:
-        """When there is something to do."""
+        """Return the time of the next commit."""
         if self._waiters:
             return now_s
         if self._problem is not None:
             return self._retry_at_s
         if self._backlog.bytes >= self._options.batch_bytes:
             return now_s
-        due_s = now_s + self._log.due_s(now_s)
-        if self._backlog or self._backlog.is_dropping:  # then numbers have to be promised, and the hole told of
+        due_s = now_s + self._segment.due_s(now_s)
+        if self._backlog or self._backlog.is_dropping:  # dropping: reserve numbers and record the hole
             due_s = min(due_s, self._waiting_since_s + self._options.commit_ms / 1000)
         return due_s
 
@@ -227,18 +227,18 @@ class Writer:
                     break
             if not self.commit():
                 break
-        self._log.roll()
+        self._segment.roll()
         with self._wake:
             clean = self._problem is None and not self._backlog and not self._backlog.is_dropping
             self._stopped = True
             last = self._backlog.next_seq - 1
         if clean and last:
-            self._mark_clean(last)
+            self._reserve_clean(last)
 
-    # -- one round -----------------------------------------------------------------------------------------------
+    # -- one commit ----------------------------------------------------------------------------------------------
 
     def commit(self) -> bool:
-        """Put what waits on disk, or as much as goes in one batch; False if the disk did not take it."""
+        """Write one batch of the backlog; return False if the write failed."""
         with self._wake:
             batch = self._backlog.front(self._options.batch_bytes)
             next_seq = self._backlog.next_seq
@@ -249,9 +249,9 @@ class Writer:
                 self._prepare = None
             self._reserve(next_seq)
             if batch:
-                self._log.commit(batch, now_s=now_s)
-            elif self._log.due_s(now_s) <= 0:
-                self._log.roll()
+                self._segment.commit(batch, now_s=now_s)
+            elif self._segment.due_s(now_s) <= 0:
+                self._segment.roll()
         except OSError as problem:
             self._fail(problem, now_s)
             return False
@@ -259,24 +259,24 @@ class Writer:
         return True
 
     def _reserve(self, next_seq: int) -> None:
-        """Promise on disk that numbers which may be handed out until the next commit are not used again."""
+        """Reserve on disk the numbers that may be assigned until the next commit."""
         if next_seq + self._options.queue_records > self._reserved:
             reserved = next_seq + 2 * self._options.queue_records
-            write_mark(self._files, Mark(reserved=reserved))
+            write_reserve(self._files, SequenceReserve(reserved=reserved))
             self._reserved = reserved
             with self._wake:
                 self._backlog.limit = max(self._backlog.limit, reserved)
 
-    def _mark_clean(self, last: int) -> None:
+    def _reserve_clean(self, last: int) -> None:
         try:
-            write_mark(self._files, Mark(reserved=last, clean=True))
-        except OSError as problem:  # all is written; the next start passes over a few numbers
+            write_reserve(self._files, SequenceReserve(reserved=last, clean=True))
+        except OSError as problem:  # all records are written; the next start skips a few numbers
             with self._wake:
                 self._problem = str(problem)
 
     def _succeed(self, batch: list[Pending], now_s: float) -> None:
-        lost, self._log.lost = self._log.lost, []
-        finished, self._log.finished = self._log.finished, []
+        lost, self._segment.lost = self._segment.lost, []
+        finished, self._segment.finished = self._segment.finished, []
         with self._wake:
             backlog = self._backlog
             backlog.done(len(batch))
@@ -286,9 +286,9 @@ class Writer:
                 self._written_bytes += sum(len(pending.line) for pending in batch)
                 self._commits += 1
             for span in lost:
-                why = "the segment was removed while it was written"
-                backlog.lost(span.first, span.last, why=why, at_ms=self._now_ms())
-            backlog.tell_hole(self._now_ms())
+                why = "the segment was deleted while it was open"
+                backlog.record_hole(span.first, span.last, why=why, at_ms=self._now_ms())
+            backlog.record_dropped(self._now_ms())
             self._problem = None
             self._retry_s = 0.0
             self._waiting_since_s = now_s
@@ -296,7 +296,7 @@ class Writer:
         for _, future in waiters:
             future.set_result(None)
         if finished:
-            self.upkeep.finished({segment.name: segment.span for segment in finished})
+            self.roller.finished({segment.name: segment.span for segment in finished})
 
     def _fail(self, problem: OSError, now_s: float) -> None:
         with self._wake:
@@ -305,8 +305,8 @@ class Writer:
             self._retry_s = min(max(2 * self._retry_s, self._options.retry_first_s), self._options.retry_last_s)
             self._retry_at_s = now_s + self._retry_s
             waiters = self._take_waiters(None)
-        _refuse(waiters, str(problem))
-        self._reserved = 0  # whatever happened to the folder may have happened to the mark
+        _fail_waiters(waiters, str(problem))
+        self._reserved = 0  # the reserve may be affected by the same failure
 
     def _take_waiters(self, up_to: int | None) -> list[tuple[int, "Future[None]"]]:
         taken = [waiter for waiter in self._waiters if up_to is None or waiter[0] <= up_to]
@@ -314,6 +314,6 @@ class Writer:
         return taken
 
 
-def _refuse(waiters: list[tuple[int, "Future[None]"]], why: str) -> None:
+def _fail_waiters(waiters: list[tuple[int, "Future[None]"]], why: str) -> None:
     for seq, future in waiters:
         future.set_exception(JournalDegraded(f"record {seq} is not on disk: {why}"))

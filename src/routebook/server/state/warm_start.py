@@ -129,7 +129,7 @@ def recover_state(
     else:
         with _without_collection():
             fold = recover(files, found, wrong, before=opened.found.next_seq)
-        hole = opened.found.passed_over
+        hole = opened.found.skipped
         if hole is not None and hole.last > found.seq:
             fold.tell(hole)  # a journal that cannot be written does not tell it itself
     mended = fold.routes.mend()

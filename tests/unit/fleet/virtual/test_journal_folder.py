@@ -10,7 +10,7 @@ from routebook.journal.read.verify import verify
 from routebook.journal.record import Record
 from routebook.journal.segments import list_segments
 from routebook.journal.write.options import JournalOptions
-from routebook.journal.write.sequence_reserve import Mark, read_mark
+from routebook.journal.write.sequence_reserve import SequenceReserve, read_reserve
 
 
 def note(key: str) -> Event:
@@ -62,7 +62,7 @@ def test_a_real_nameserver_could_go_on_with_it(tmp_path: Path) -> None:
     journal.boot("b1")
     journal.append([note("a")], 1000)
     journal.close()
-    assert read_mark(FolderFiles(tmp_path)) == Mark(reserved=1, clean=True)
+    assert read_reserve(FolderFiles(tmp_path)) == SequenceReserve(reserved=1, clean=True)
 
 
 def test_an_empty_one_is_whole(tmp_path: Path) -> None:

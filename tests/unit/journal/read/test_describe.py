@@ -1,4 +1,4 @@
-"""Records, holes and damage in words."""
+"""Records, holes and damage as text."""
 
 import pytest
 
@@ -29,15 +29,15 @@ def test_an_event(kind: str, text: str) -> None:
     assert set(described(BY_KIND[kind]).split()) == set(text.split())
 
 
-def test_long_lists_are_cut() -> None:
+def test_long_lists_are_shortened() -> None:
     assert described(UnknownEvent("new", {"names": ["a", "b", "c", "d", "e"]})) == "names=[a b c …+2]"
 
 
 def test_a_hole() -> None:
     assert describe_hole(Hole(first=3, last=3, why="disk full")) == "record 3 missing: disk full"
-    assert "does not tell why" in describe_hole(Hole(first=3, last=4))
+    assert "states no reason" in describe_hole(Hole(first=3, last=4))
     assert describe_hole(Hole(first=3, last=4, why="crash", certain=False)) == (
-        "records 3 to 4: never used, or lost in a crash (crash)"
+        "records 3 to 4: unused, or lost in a crash (crash)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Reading: in order, from anywhere, past damage, while it grows."""
+"""Reading in order, from any position, past damage, and while the journal grows."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ import pytest
 
 from routebook.events import JournalHole
 from routebook.journal.read.lines import Damage
-from routebook.journal.read.reader import Between, Hole, Item, Line, follow, newest, read
+from routebook.journal.read.reader import Hole, Item, Line, TimeRange, follow, newest, read
 from routebook.journal.segments import Span, open_name
 from routebook.journal.write.rolling import roll_segment
 from tests.support.faulty_files import FaultyFiles
@@ -22,7 +22,7 @@ def journal(*bounds: tuple[int, int], rolled: int = 0) -> FaultyFiles:
 
 
 def short(items: Iterator[Item]) -> list[object]:
-    """Numbers of records; holes and damage as they are."""
+    """Return records as their numbers, holes and damage unchanged."""
     return [item.record.seq if isinstance(item, Line) else item for item in items]
 
 
@@ -30,40 +30,40 @@ THREE = ((1, 10), (11, 20), (21, 25))
 
 
 @pytest.mark.parametrize("rolled", [0, 1, 2, 3])
-def test_in_order_over_all_segments(rolled: int) -> None:
+def test_records_come_in_order_across_segments(rolled: int) -> None:
     assert short(read(journal(*THREE, rolled=rolled))) == list(range(1, 26))
 
 
 @pytest.mark.parametrize("from_seq", [1, 10, 11, 15, 25, 26, 99])
 @pytest.mark.parametrize("rolled", [0, 2])
-def test_from_a_number(from_seq: int, rolled: int) -> None:
+def test_reading_starts_at_a_number(from_seq: int, rolled: int) -> None:
     assert short(read(journal(*THREE, rolled=rolled), from_seq=from_seq)) == list(range(from_seq, 26))
 
 
-def test_segments_before_the_number_are_not_opened() -> None:
+def test_segments_before_the_start_are_not_opened() -> None:
     files = journal(*THREE, rolled=2)
     files.put(files.names()[0], b"never read")
     assert short(read(files, from_seq=12)) == list(range(12, 26))
 
 
-def test_between_times() -> None:
+def test_a_time_range_is_inclusive() -> None:
     files = journal(*THREE, rolled=2)
     files.put(files.names()[0], b"never read")
-    assert short(read(files, between=Between(from_ms=12_000, to_ms=14_000))) == [12, 13, 14]
-    assert short(read(files, between=Between(from_ms=24_000))) == [24, 25]
-    assert short(read(files, between=Between(from_ms=99_000))) == []
+    assert short(read(files, between=TimeRange(from_ms=12_000, to_ms=14_000))) == [12, 13, 14]
+    assert short(read(files, between=TimeRange(from_ms=24_000))) == [24, 25]
+    assert short(read(files, between=TimeRange(from_ms=99_000))) == []
 
 
-def test_a_clock_that_went_back_does_not_hide_records() -> None:
+def test_records_are_found_although_the_clock_went_back() -> None:
     files = FaultyFiles()
     files.put(open_name(1), pending(1, at_ms=9_000).line + pending(2, at_ms=2_000).line + pending(3).line)
     assert short(read(files)) == [1, 2, 3]
     roll_segment(files, open_name(1), Span(first=1, last=3, earliest_ms=2_000, latest_ms=9_000))
-    assert short(read(files, between=Between(from_ms=8_000))) == [1]
-    assert short(read(files, between=Between(to_ms=2_500))) == [2]
+    assert short(read(files, between=TimeRange(from_ms=8_000))) == [1]
+    assert short(read(files, between=TimeRange(to_ms=2_500))) == [2]
 
 
-def test_a_line_has_its_place() -> None:
+def test_a_line_carries_its_file_and_number() -> None:
     lines = [item for item in read(journal(*THREE, rolled=1)) if isinstance(item, Line)]
     assert (lines[11].file, lines[11].number, lines[11].raw) == (open_name(11), 2, pending(12).line[:-1])
 
@@ -74,27 +74,27 @@ def test_a_removed_segment_is_a_hole_without_a_reason() -> None:
     assert short(read(files)) == [*range(1, 11), Hole(first=11, last=20), *range(21, 26)]
 
 
-def test_the_beginning_may_be_past_retention() -> None:
+def test_a_start_past_retention_yields_a_hole_first() -> None:
     files = journal((11, 12))
     assert short(read(files)) == [11, 12]
     assert short(read(files, from_seq=5)) == [Hole(first=5, last=10), 11, 12], "who asks for it is told"
 
 
-def test_a_hole_that_the_journal_tells_of_has_its_reason() -> None:
+def test_a_recorded_hole_carries_its_reason() -> None:
     files = journal((1, 2))
     told = JournalHole(first_missing=3, last_missing=8, count=6, why="disk full", certain=False)
     files.put(open_name(9), pending(9, event=told).line)
     assert short(read(files)) == [1, 2, Hole(first=3, last=8, why="disk full", certain=False), 9]
 
 
-def test_another_hole_record_does_not_explain_it() -> None:
+def test_an_unrelated_hole_record_is_not_the_reason() -> None:
     files = journal((1, 2))
     told = JournalHole(first_missing=5, last_missing=8, count=4, why="disk full")
     files.put(open_name(9), pending(9, event=told).line)
     assert short(read(files)) == [1, 2, Hole(first=3, last=8), 9]
 
 
-def test_damage_comes_with_its_place_and_reading_goes_on() -> None:
+def test_damage_carries_its_place_and_reading_continues() -> None:
     files = journal((1, 3))
     files.put(open_name(1), pending(1).line + b"#\n" + pending(3).line)
     one, damage, hole, three = read(files)
@@ -104,7 +104,7 @@ def test_damage_comes_with_its_place_and_reading_goes_on() -> None:
     assert short(iter([one, three])) == [1, 3]
 
 
-def test_an_event_that_is_not_of_its_kind_is_damage_but_no_hole() -> None:
+def test_an_invalid_event_is_damage_but_not_a_hole() -> None:
     files = journal((1, 3))
     files.put(open_name(1), files.text(open_name(1)).replace(b'"reason":"r2"', b'"reason":2'))
     one, damage, three = read(files)
@@ -113,7 +113,7 @@ def test_an_event_that_is_not_of_its_kind_is_damage_but_no_hole() -> None:
     assert short(iter([one, three])) == [1, 3]
 
 
-def test_a_number_that_comes_twice_is_read_once() -> None:
+def test_a_repeated_number_is_read_once() -> None:
     files = FaultyFiles()
     files.put(open_name(1), pending(1).line + pending(2).line + pending(2).line + pending(3).line)
     one, two, damage, three = read(files)
@@ -122,7 +122,7 @@ def test_a_number_that_comes_twice_is_read_once() -> None:
     assert short(iter([one, two, three])) == [1, 2, 3]
 
 
-def test_an_unfinished_line_is_damage_unless_it_is_the_newest() -> None:
+def test_an_incomplete_line_is_damage_unless_it_is_the_last() -> None:
     files = journal((1, 2), (3, 3))
     for first in (1, 3):
         files.put(open_name(first), files.text(open_name(first)) + b'{"v":')
@@ -149,7 +149,7 @@ def test_a_damaged_rolled_segment_is_reported(how: str) -> None:
     assert short(iter(items))[-15:] == list(range(11, 26))
 
 
-def test_a_stranger_is_reported() -> None:
+def test_an_invalid_segment_name_is_reported() -> None:
     files = journal((1, 1))
     files.put("mine.jsonl", b"")
     damage, _ = read(files)
@@ -157,7 +157,7 @@ def test_a_stranger_is_reported() -> None:
     assert damage.file == "mine.jsonl"
 
 
-def test_a_segment_that_is_rolled_while_it_is_about_to_be_read() -> None:
+def test_a_segment_rolled_just_before_it_is_read() -> None:
     files = journal(*THREE)
     items = read(files)
     assert isinstance(next(items), Line)
@@ -183,7 +183,7 @@ def append(files: FaultyFiles, first: int, text: bytes) -> None:
     files.put(name, (files.text(name) if name in files.names() else b"") + text)
 
 
-def test_following_gives_what_comes_over_rolls() -> None:
+def test_follow_continues_across_rolls() -> None:
     files = journal((1, 3))
     line = pending(5).line
     span = Span(first=1, last=6, earliest_ms=1_000, latest_ms=6_000)
@@ -200,7 +200,7 @@ def test_following_gives_what_comes_over_rolls() -> None:
     ) == list(range(1, 9))
 
 
-def test_following_reads_on_in_a_segment_that_was_rolled_between_two_looks() -> None:
+def test_follow_continues_in_a_segment_rolled_between_two_polls() -> None:
     files = journal((1, 3))
     span = Span(first=1, last=5, earliest_ms=1_000, latest_ms=5_000)
 
@@ -213,8 +213,8 @@ def test_following_reads_on_in_a_segment_that_was_rolled_between_two_looks() -> 
     assert isinstance(damage, Damage)
 
 
-def test_following_past_a_write_that_was_taken_back() -> None:
-    """The writer cut an unacknowledged record off after an error, and wrote it again to a new segment."""
+def test_follow_handles_a_record_that_was_rewritten() -> None:
+    """After an error the writer truncated an unacknowledged record and wrote it again to a new segment."""
     files = journal((1, 3))
 
     def taken_back() -> None:
@@ -224,12 +224,12 @@ def test_following_past_a_write_that_was_taken_back() -> None:
     assert following(files, taken_back) == [1, 2, 3, 4]
 
 
-def test_following_from_a_number_that_is_yet_to_come() -> None:
+def test_follow_from_a_future_number() -> None:
     files = journal((1, 3))
     assert following(files, lambda: append(files, 1, pending(4).line), from_seq=4) == [4]
 
 
-def test_following_reports_damage_once() -> None:
+def test_follow_reports_damage_once() -> None:
     files = journal((1, 3), rolled=1)
     (name,) = files.names()
     files.put(name, files.text(name)[:-5])
@@ -238,12 +238,12 @@ def test_following_reports_damage_once() -> None:
     assert items[-1] == 4
 
 
-def test_following_an_empty_folder() -> None:
+def test_follow_an_empty_folder() -> None:
     files = FaultyFiles()
     assert following(files, lambda: append(files, 1, pending(1).line)) == [1]
 
 
-def test_the_newest() -> None:
+def test_newest_returns_the_last_matching_records() -> None:
     files = journal(*THREE, rolled=2)
     assert [line.record.seq for line in newest(files, 7, wanted=lambda _: True)] == list(range(19, 26))
     assert [line.record.seq for line in newest(files, 3, wanted=lambda record: record.seq % 9 == 0)] == [9, 18]

@@ -1,4 +1,4 @@
-"""Which records fit what was asked for."""
+"""Filtering records by kind, topic and broker."""
 
 from routebook.events import Event
 from routebook.journal.read.select import Selection
@@ -11,7 +11,7 @@ def kinds(selection: Selection, events: tuple[Event | UnknownEvent, ...] = EVERY
     return {record.kind for record in records if selection.fits(record)}
 
 
-def test_nothing_asked_is_everything() -> None:
+def test_an_empty_selection_matches_everything() -> None:
     assert len(kinds(Selection())) == len({type(event) for event in EVERY_KIND})
 
 
@@ -19,7 +19,7 @@ def test_by_kind() -> None:
     assert kinds(Selection(kinds=frozenset({"broker_up", "kv_changed"}))) == {"broker_up", "kv_changed"}
 
 
-def test_by_topic_wherever_it_stands() -> None:
+def test_by_topic_in_any_field() -> None:
     assert kinds(Selection(topics=frozenset({"T"}))) == {
         "topics_changed",
         "mappings_changed",
@@ -42,11 +42,11 @@ def test_by_broker_name_or_address() -> None:
     assert by_address == members | {"heartbeat_minute", "preservation_entered"}
 
 
-def test_all_must_fit() -> None:
+def test_all_criteria_must_match() -> None:
     assert kinds(Selection(kinds=frozenset({"broker_up"}), topics=frozenset({"T"}))) == set()
 
 
-def test_a_newer_kind_is_understood_as_far_as_its_fields_go() -> None:
+def test_an_unknown_kind_is_matched_by_its_fields() -> None:
     event = UnknownEvent("new", {"topic": "T", "broker": 7})
     assert kinds(Selection(topics=frozenset({"T"})), (event,)) == {"new"}
     assert kinds(Selection(brokers=frozenset({"7"})), (event,)) == set()

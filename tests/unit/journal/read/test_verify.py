@@ -1,4 +1,4 @@
-"""What a whole journal comes to, and what is wrong with it."""
+"""Verification of a whole journal."""
 
 from routebook.events import JournalHole
 from routebook.journal.read.reader import Hole
@@ -23,7 +23,7 @@ def test_a_whole_journal() -> None:
     assert report.disk_bytes == sum(files.size(name) for name in files.names())
 
 
-def test_nothing_is_whole_too() -> None:
+def test_an_empty_journal_is_whole() -> None:
     report = verify(FaultyFiles())
     assert report.whole
     assert (report.records, report.first_seq, report.earliest_ms) == (0, None, None)
@@ -39,13 +39,13 @@ def test_damage_and_holes_are_not_whole() -> None:
     assert report.unfinished is not None
 
 
-def test_an_unfinished_line_alone_is_no_loss() -> None:
+def test_an_incomplete_last_line_is_not_a_loss() -> None:
     files = FaultyFiles()
     files.put(open_name(1), pending(1).line + b"{")
     assert verify(files).whole
 
 
-def test_numbers_passed_over_after_a_crash_are_no_loss() -> None:
+def test_numbers_skipped_after_a_crash_are_not_a_loss() -> None:
     files = FaultyFiles()
     told = JournalHole(first_missing=2, last_missing=8, count=7, why="crash", certain=False)
     files.put(open_name(1), pending(1).line + pending(9, event=told).line)
@@ -54,7 +54,7 @@ def test_numbers_passed_over_after_a_crash_are_no_loss() -> None:
     assert report.skipped == (Hole(first=2, last=8, why="crash", certain=False),)
 
 
-def test_a_reason_that_is_told_later_is_found() -> None:
+def test_a_reason_recorded_later_is_found() -> None:
     files = FaultyFiles()
     told = JournalHole(first_missing=2, last_missing=3, count=2, why="the segment was removed")
     files.put(open_name(1), pending(1).line + pending(4).line + pending(5, event=told).line)
@@ -63,7 +63,7 @@ def test_a_reason_that_is_told_later_is_found() -> None:
     assert not report.whole
 
 
-def test_events_that_had_not_even_a_number_are_a_loss() -> None:
+def test_events_dropped_without_a_number_are_a_loss() -> None:
     files = FaultyFiles()
     told = JournalHole(first_missing=2, last_missing=1, count=7, why="read-only")
     files.put(open_name(1), pending(1).line + pending(2, event=told).line)

@@ -1,4 +1,4 @@
-"""Numbers, room, and what is told of records that found none."""
+"""Sequence numbers, limits, and the holes recorded for dropped records."""
 
 from routebook.events import JournalHole, ServerStopped
 from routebook.journal.record import decode_record
@@ -24,7 +24,7 @@ def test_numbers_grow_by_one() -> None:
     assert add(backlog(), 3) == [1, 2, 3]
 
 
-def test_the_front_stays_until_it_is_done() -> None:
+def test_records_stay_queued_until_done() -> None:
     waiting = backlog()
     add(waiting, 3)
     assert [pending.seq for pending in waiting.front(SIZE + 1)] == [1, 2]
@@ -34,7 +34,7 @@ def test_the_front_stays_until_it_is_done() -> None:
     assert (len(waiting), waiting.bytes) == (1, SIZE)
 
 
-def test_what_finds_no_room_keeps_its_number_and_is_told_of() -> None:
+def test_a_dropped_record_keeps_its_number_and_is_recorded_as_a_hole() -> None:
     waiting = backlog()
     assert add(waiting, 7) == [1, 2, 3, 4, 5, 6, 7]
     assert (len(waiting), waiting.dropped) == (4, 3)
@@ -49,13 +49,13 @@ def test_what_finds_no_room_keeps_its_number_and_is_told_of() -> None:
     assert [waiting.is_dropped(seq) for seq in (4, 5, 8, 9, 10)] == [False, True, True, False, False]
 
 
-def test_bytes_are_bounded_too() -> None:
+def test_the_backlog_is_limited_in_bytes() -> None:
     waiting = backlog(size=2 * SIZE)
     add(waiting, 5)
     assert (len(waiting), waiting.dropped) == (2, 3)
 
 
-def test_beyond_the_promised_numbers_events_are_only_counted() -> None:
+def test_beyond_the_reserved_numbers_events_are_only_counted() -> None:
     waiting = backlog(records=2, limit=4)
     assert add(waiting, 7) == [1, 2, 3, 4, 0, 0, 0]
     waiting.done(2)
@@ -66,10 +66,10 @@ def test_beyond_the_promised_numbers_events_are_only_counted() -> None:
     assert (hole.seq, hole.event) == (5, JournalHole(first_missing=3, last_missing=4, count=6, why="full"))
 
 
-def test_a_loss_is_told_at_once() -> None:
+def test_a_hole_is_recorded_at_once() -> None:
     waiting = backlog(records=1)
     add(waiting, 1)
-    waiting.lost(7, 8, why="gone", at_ms=3, certain=False)
+    waiting.record_hole(7, 8, why="gone", at_ms=3, certain=False)
     record = decode_record(waiting.front(10_000)[1].line)
     assert record.event == JournalHole(first_missing=7, last_missing=8, count=2, why="gone", certain=False)
     assert waiting.is_dropped(7)

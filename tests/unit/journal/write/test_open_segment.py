@@ -1,11 +1,11 @@
-"""The growing segment: rolls by size and age, and takes failed writes back."""
+"""The open segment rolls by size and age, and discards failed writes."""
 
 import errno
 
 import pytest
 
 from routebook.journal.segments import Span, open_name
-from routebook.journal.write.open_segment import SegmentLog
+from routebook.journal.write.open_segment import OpenSegment
 from routebook.journal.write.options import JournalOptions
 from tests.support.faulty_files import FaultyFiles
 from tests.support.journal_events import pending
@@ -13,7 +13,7 @@ from tests.support.journal_events import pending
 
 def test_batches_go_to_one_segment_and_are_synced() -> None:
     files = FaultyFiles()
-    log = SegmentLog(files, options=JournalOptions())
+    log = OpenSegment(files, options=JournalOptions())
     log.commit([pending(1), pending(2)], now_s=0)
     log.commit([pending(3)], now_s=1)
     (name,) = files.names()
@@ -24,7 +24,7 @@ def test_batches_go_to_one_segment_and_are_synced() -> None:
 
 def test_it_rolls_by_size() -> None:
     files = FaultyFiles()
-    log = SegmentLog(files, options=JournalOptions(segment_bytes=len(pending(1).line) + 1))
+    log = OpenSegment(files, options=JournalOptions(segment_bytes=len(pending(1).line) + 1))
     for seq in (1, 2, 3):
         log.commit([pending(seq)], now_s=0)
     assert files.names() == [open_name(1), open_name(3)]
@@ -33,7 +33,7 @@ def test_it_rolls_by_size() -> None:
 
 
 def test_it_rolls_by_age() -> None:
-    log = SegmentLog(FaultyFiles(), options=JournalOptions(segment_age_s=60))
+    log = OpenSegment(FaultyFiles(), options=JournalOptions(segment_age_s=60))
     assert log.due_s(0) == float("inf"), "what is empty does not roll"
     log.commit([pending(1)], now_s=100)
     assert log.due_s(130) == 30
@@ -41,9 +41,9 @@ def test_it_rolls_by_age() -> None:
     assert [finished.name for finished in log.finished] == [open_name(1)]
 
 
-def test_after_a_failed_write_the_segment_is_cut_back_and_left() -> None:
+def test_after_a_failed_write_the_segment_is_truncated_and_finished() -> None:
     files = FaultyFiles()
-    log = SegmentLog(files, options=JournalOptions())
+    log = OpenSegment(files, options=JournalOptions())
     log.commit([pending(1)], now_s=0)
     files.error = errno.EIO
     with pytest.raises(OSError, match="Input/output error"):
@@ -58,9 +58,9 @@ def test_after_a_failed_write_the_segment_is_cut_back_and_left() -> None:
     assert [finished.name for finished in log.finished] == [open_name(1)]
 
 
-def test_a_segment_without_one_good_record_is_removed() -> None:
+def test_a_segment_without_a_synced_record_is_removed() -> None:
     files = FaultyFiles()
-    log = SegmentLog(files, options=JournalOptions())
+    log = OpenSegment(files, options=JournalOptions())
     log.commit([pending(1)], now_s=0)
     log.roll()
     log.finished.clear()
@@ -70,9 +70,9 @@ def test_a_segment_without_one_good_record_is_removed() -> None:
     assert files.text(open_name(2)) == pending(2).line
 
 
-def test_a_segment_removed_under_it_is_a_loss() -> None:
+def test_a_segment_deleted_while_open_is_reported_as_lost() -> None:
     files = FaultyFiles()
-    log = SegmentLog(files, options=JournalOptions())
+    log = OpenSegment(files, options=JournalOptions())
     log.commit([pending(1), pending(2)], now_s=0)
     del files.files[open_name(1)]
     with pytest.raises(FileNotFoundError):
@@ -83,7 +83,7 @@ def test_a_segment_removed_under_it_is_a_loss() -> None:
 
 
 def test_the_clock_may_go_back() -> None:
-    log = SegmentLog(FaultyFiles(), options=JournalOptions())
+    log = OpenSegment(FaultyFiles(), options=JournalOptions())
     log.commit([pending(1, at_ms=5_000), pending(2, at_ms=1_000), pending(3, at_ms=2_000)], now_s=0)
     log.roll()
     assert log.finished[0].span == Span(first=1, last=3, earliest_ms=1_000, latest_ms=5_000)

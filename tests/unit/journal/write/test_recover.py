@@ -1,4 +1,4 @@
-"""What a start makes of what a crash, a bad disk or an operator left."""
+"""Recovery after a crash, disk damage or manual changes."""
 
 import msgspec
 import pytest
@@ -9,7 +9,7 @@ from routebook.journal.read.reader import Hole, Line, read
 from routebook.journal.segments import open_name
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.recover import Inspection, inspect, repair
-from routebook.journal.write.sequence_reserve import Mark, write_mark
+from routebook.journal.write.sequence_reserve import SequenceReserve, write_reserve
 from tests.support.faulty_files import FaultyFiles
 from tests.support.journal_events import pending, write_segment
 
@@ -27,67 +27,67 @@ def seqs(files: FaultyFiles) -> list[int]:
 def stopped_cleanly(last: int) -> FaultyFiles:
     files = FaultyFiles()
     write_segment(files, 1, last)
-    write_mark(files, Mark(reserved=last, clean=True))
+    write_reserve(files, SequenceReserve(reserved=last, clean=True))
     return files
 
 
-def test_an_empty_folder_begins_with_1() -> None:
+def test_an_empty_folder_starts_with_number_1() -> None:
     found = look(FaultyFiles())
-    assert (found.next_seq, found.passed_over) == (1, None)
+    assert (found.next_seq, found.skipped) == (1, None)
 
 
-def test_after_an_orderly_stop_numbers_go_on_without_a_gap() -> None:
+def test_after_a_clean_stop_numbers_continue_without_a_gap() -> None:
     found = look(stopped_cleanly(5))
-    assert (found.next_seq, found.passed_over, found.holes, found.damage) == (6, None, (), ())
+    assert (found.next_seq, found.skipped, found.holes, found.damage) == (6, None, (), ())
 
 
-def test_after_a_crash_numbers_go_on_past_what_was_promised() -> None:
+def test_after_a_crash_numbers_continue_after_the_reserve() -> None:
     files = stopped_cleanly(5)
-    write_mark(files, Mark(reserved=30))
+    write_reserve(files, SequenceReserve(reserved=30))
     found = look(files)
     assert found.next_seq == 31
-    assert found.passed_over == Hole(first=6, last=30, why="numbering went on after a crash", certain=False)
+    assert found.skipped == Hole(first=6, last=30, why="numbers skipped after a crash", certain=False)
 
 
-def test_a_crash_before_the_first_record_uses_up_its_numbers_too() -> None:
+def test_a_crash_before_the_first_record_skips_the_reserved_numbers() -> None:
     files = FaultyFiles()
-    write_mark(files, Mark(reserved=20))
+    write_reserve(files, SequenceReserve(reserved=20))
     assert look(files).next_seq == 21
 
 
-@pytest.mark.parametrize("mark", [None, b"torn", b""])
-def test_without_a_mark_numbers_go_on_far_enough(mark: bytes | None) -> None:
+@pytest.mark.parametrize("reserve", [None, b"torn", b""])
+def test_without_a_reserve_enough_numbers_are_skipped(reserve: bytes | None) -> None:
     files = stopped_cleanly(5)
     del files.files["reserved.json"]
-    if mark is not None:
-        files.put("reserved.json", mark)
+    if reserve is not None:
+        files.put("reserved.json", reserve)
     assert look(files).next_seq == 46
 
 
-def test_a_mark_that_was_left_behind_is_not_believed() -> None:
+def test_an_outdated_reserve_is_ignored() -> None:
     files = stopped_cleanly(5)
-    write_mark(files, Mark(reserved=3, clean=True))
+    write_reserve(files, SequenceReserve(reserved=3, clean=True))
     assert look(files).next_seq == 46
 
 
-def test_what_else_is_known_counts() -> None:
+def test_the_minimum_given_by_the_caller_counts() -> None:
     found = look(FaultyFiles(), at_least=500)
     assert found.next_seq == 500
-    assert found.passed_over is not None
-    assert (found.passed_over.first, found.passed_over.last) == (1, 499)
+    assert found.skipped is not None
+    assert (found.skipped.first, found.skipped.last) == (1, 499)
 
 
 def test_the_newest_segment_was_removed_while_the_server_was_down() -> None:
     files = stopped_cleanly(5)
     write_segment(files, 6, 9)
-    write_mark(files, Mark(reserved=9, clean=True))
+    write_reserve(files, SequenceReserve(reserved=9, clean=True))
     del files.files[open_name(6)]
     found = look(files)
     assert found.next_seq == 10
-    assert found.passed_over == Hole(first=6, last=9, why="the newest records were gone at start")
+    assert found.skipped == Hole(first=6, last=9, why="the newest records were missing at start")
 
 
-def test_a_torn_last_line_is_cut_off_and_reported() -> None:
+def test_a_torn_last_line_is_truncated_and_reported() -> None:
     files = stopped_cleanly(5)
     whole = files.text(open_name(1))
     files.put(open_name(1), whole + b'{"v":1,"ns":"n"')
@@ -98,7 +98,7 @@ def test_a_torn_last_line_is_cut_off_and_reported() -> None:
     assert files.text(open_name(1)) == whole
 
 
-def test_a_segment_with_nothing_but_a_torn_line_goes() -> None:
+def test_a_segment_with_only_a_torn_line_is_removed() -> None:
     files = stopped_cleanly(5)
     files.put(open_name(6), b"{")
     files.put(open_name(7), b"")
@@ -125,7 +125,7 @@ def test_a_corrupt_middle_is_set_aside_and_later_lines_are_kept() -> None:
     assert look(files).damage == ()
 
 
-def test_what_was_set_aside_before_stays() -> None:
+def test_earlier_set_aside_files_are_kept() -> None:
     files = stopped_cleanly(2)
     for content in (b"first\n", b"again\n"):
         files.put(open_name(1), content + pending(2).line)
@@ -134,7 +134,7 @@ def test_what_was_set_aside_before_stays() -> None:
     assert kept == [b"again\n", b"first\n"]
 
 
-def test_damage_at_the_beginning_does_not_change_the_segments_place() -> None:
+def test_damage_at_the_beginning_does_not_change_the_first_number() -> None:
     files = stopped_cleanly(3)
     lines = files.text(open_name(1)).splitlines(keepends=True)
     files.put(open_name(1), b"bad\n" + b"".join(lines[1:]))
@@ -144,7 +144,7 @@ def test_damage_at_the_beginning_does_not_change_the_segments_place() -> None:
     assert found.examined[0].span.first == 1
 
 
-def test_a_segment_of_which_nothing_is_good_is_only_set_aside() -> None:
+def test_a_segment_without_a_valid_line_is_set_aside() -> None:
     files = stopped_cleanly(5)
     files.put(open_name(6), b"bad\nworse\n")
     (damage,) = repair(files, look(files))
@@ -153,17 +153,17 @@ def test_a_segment_of_which_nothing_is_good_is_only_set_aside() -> None:
     assert seqs(files) == [1, 2, 3, 4, 5]
 
 
-def test_a_deleted_segment_shows_as_a_hole() -> None:
+def test_a_deleted_segment_is_reported_as_a_hole() -> None:
     files = FaultyFiles()
     for first in (1, 11, 21):
         write_segment(files, first, first + 9, roll=first < 21)
-    write_mark(files, Mark(reserved=30, clean=True))
+    write_reserve(files, SequenceReserve(reserved=30, clean=True))
     assert look(files).holes == ()
     del files.files[next(name for name in files.names() if name.startswith("00000000000000000011"))]
     assert look(files).holes == (Hole(first=11, last=20),)
 
 
-def test_a_gap_that_the_journal_tells_of_is_no_news() -> None:
+def test_a_recorded_hole_is_not_reported_again() -> None:
     files = FaultyFiles()
     write_segment(files, 1, 3)
     told = JournalHole(first_missing=4, last_missing=8, count=5, why="disk full")
@@ -171,7 +171,7 @@ def test_a_gap_that_the_journal_tells_of_is_no_news() -> None:
     assert look(files).holes == ()
 
 
-def test_an_interrupted_roll_is_finished() -> None:
+def test_an_interrupted_roll_is_completed() -> None:
     files = FaultyFiles()
     plain = write_segment(files, 1, 5)
     text = files.text(plain)
@@ -182,7 +182,7 @@ def test_an_interrupted_roll_is_finished() -> None:
     assert files.names() == [rolled]
 
 
-def test_a_rolled_segment_that_is_not_its_plain_one_is_set_aside() -> None:
+def test_a_rolled_segment_that_differs_from_its_plain_form_is_set_aside() -> None:
     files = FaultyFiles()
     plain = write_segment(files, 1, 5)
     text = files.text(plain)
@@ -196,7 +196,7 @@ def test_a_rolled_segment_that_is_not_its_plain_one_is_set_aside() -> None:
     assert seqs(files) == [1, 2, 3, 4, 5]
 
 
-def test_a_file_that_only_looks_like_a_segment_is_named_and_left() -> None:
+def test_a_file_with_an_invalid_segment_name_is_reported_and_kept() -> None:
     files = stopped_cleanly(1)
     files.put("copy.jsonl", b"x\n")
     (damage,) = repair(files, look(files))
@@ -204,19 +204,19 @@ def test_a_file_that_only_looks_like_a_segment_is_named_and_left() -> None:
     assert files.text("copy.jsonl") == b"x\n"
 
 
-def test_the_journal_of_another_nameserver_is_not_continued() -> None:
-    with pytest.raises(JournalForeign, match=r"belongs to NameServer n, and this one is m: restore"):
+def test_the_journal_of_another_nameserver_is_rejected() -> None:
+    with pytest.raises(JournalForeign, match=r"belongs to NameServer n, but this is m: restore"):
         inspect(stopped_cleanly(1), ns="m", options=OPTIONS)
 
 
-def test_a_journal_of_another_format_is_not_touched() -> None:
+def test_a_journal_of_another_format_is_rejected_unchanged() -> None:
     files = stopped_cleanly(1)
     files.put(open_name(2), pending(2).line.replace(b'"v":1', b'"v":2'))
     with pytest.raises(JournalVersion, match=r"00000000000000000002.jsonl, line 1: journal format version 2"):
         look(files)
 
 
-def test_an_unreadable_folder_is_said_to_be() -> None:
+def test_an_unreadable_folder_is_reported() -> None:
     class Unreadable(FaultyFiles):
         def names(self) -> list[str]:
             raise PermissionError(13, "Permission denied", "journal")
@@ -225,7 +225,7 @@ def test_an_unreadable_folder_is_said_to_be() -> None:
         look(Unreadable())
 
 
-def test_repairing_twice_comes_to_the_same() -> None:
+def test_repair_is_idempotent() -> None:
     files = stopped_cleanly(4)
     files.put(open_name(1), files.text(open_name(1)).replace(b'"seq":2', b'"seq":"') + b"torn")
     repair(files, look(files))

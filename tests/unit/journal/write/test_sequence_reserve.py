@@ -1,34 +1,34 @@
-"""The promise about numbers: written in place, believed only whole."""
+"""The sequence reserve: written in place, ignored if torn."""
 
 import pytest
 
-from routebook.journal.segments import MARK_NAME
-from routebook.journal.write.sequence_reserve import Mark, read_mark, write_mark
+from routebook.journal.segments import RESERVE_NAME
+from routebook.journal.write.sequence_reserve import SequenceReserve, read_reserve, write_reserve
 from tests.support.faulty_files import FaultyFiles
 
 
-@pytest.mark.parametrize("mark", [Mark(reserved=1), Mark(reserved=2**62, clean=True)])
-def test_it_comes_back(mark: Mark) -> None:
+@pytest.mark.parametrize("reserve", [SequenceReserve(reserved=1), SequenceReserve(reserved=2**62, clean=True)])
+def test_a_round_trip(reserve: SequenceReserve) -> None:
     files = FaultyFiles()
-    write_mark(files, Mark(reserved=123456))
-    length = files.size(MARK_NAME)
-    write_mark(files, mark)
-    assert read_mark(files) == mark
-    assert files.size(MARK_NAME) == length, "written in place: it never needs room"
+    write_reserve(files, SequenceReserve(reserved=123456))
+    length = files.size(RESERVE_NAME)
+    write_reserve(files, reserve)
+    assert read_reserve(files) == reserve
+    assert files.size(RESERVE_NAME) == length, "written in place: it needs no disk space"
 
 
-def test_there_may_be_none() -> None:
-    assert read_mark(FaultyFiles()) is None
+def test_a_missing_file_is_none() -> None:
+    assert read_reserve(FaultyFiles()) is None
 
 
-def test_a_torn_one_is_not_believed() -> None:
+def test_a_torn_file_is_ignored() -> None:
     files = FaultyFiles()
-    write_mark(files, Mark(reserved=11111))
-    old = files.text(MARK_NAME)
-    write_mark(files, Mark(reserved=22222))
-    new = files.text(MARK_NAME)
+    write_reserve(files, SequenceReserve(reserved=11111))
+    old = files.text(RESERVE_NAME)
+    write_reserve(files, SequenceReserve(reserved=22222))
+    new = files.text(RESERVE_NAME)
     for cut in range(len(new) + 1):
-        files.put(MARK_NAME, new[:cut] + old[cut:])
-        assert read_mark(files) in (None, Mark(reserved=11111), Mark(reserved=22222))
-    files.put(MARK_NAME, b"\x00" * 20)
-    assert read_mark(files) is None
+        files.put(RESERVE_NAME, new[:cut] + old[cut:])
+        assert read_reserve(files) in (None, SequenceReserve(reserved=11111), SequenceReserve(reserved=22222))
+    files.put(RESERVE_NAME, b"\x00" * 20)
+    assert read_reserve(files) is None

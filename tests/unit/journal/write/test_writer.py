@@ -1,4 +1,4 @@
-"""The writer: groups, durability, outages, numbers."""
+"""The writer: group commit, durability, outages, sequence numbers."""
 
 import errno
 import threading
@@ -20,7 +20,7 @@ from tests.support.faulty_files import FaultyFiles
 
 EVENT = ServerStopped(reason="x")
 SMALL = JournalOptions(queue_records=4)
-NEVER_MS = 3_600_000  # the group commit does not come by itself
+NEVER_MS = 3_600_000  # no group commit by time
 
 
 def opened(files: FaultyFiles, options: JournalOptions = SMALL, *, boot: str = "b") -> Opened:
@@ -28,7 +28,7 @@ def opened(files: FaultyFiles, options: JournalOptions = SMALL, *, boot: str = "
 
 
 def writer_of(files: FaultyFiles, options: JournalOptions = SMALL) -> Writer:
-    """Without its threads: the test commits."""
+    """Open a journal without starting its threads; the test commits."""
     return opened(files, options).writer
 
 
@@ -43,7 +43,7 @@ def holes(files: FaultyFiles) -> list[Hole]:
 # -- commits -----------------------------------------------------------------------------------------------------
 
 
-def test_appending_touches_no_disk() -> None:
+def test_append_does_not_touch_the_disk() -> None:
     files = FaultyFiles()
     writer = writer_of(files)
     before = list(files.calls)
@@ -66,7 +66,7 @@ def test_a_commit_is_one_write_and_one_sync() -> None:
     assert (status.written_records, status.commits) == (4, 2)
 
 
-def test_durable_is_done_after_the_sync_and_not_before() -> None:
+def test_durable_completes_after_the_sync() -> None:
     files = FaultyFiles()
     writer = writer_of(files)
     future = writer.durable(writer.append(EVENT, 1))
@@ -76,12 +76,12 @@ def test_durable_is_done_after_the_sync_and_not_before() -> None:
     assert writer.durable(1).result(0) is None
 
 
-def test_durable_of_a_number_that_was_not_handed_out() -> None:
+def test_durable_rejects_an_unassigned_number() -> None:
     with pytest.raises(JournalError, match="no record has the number 1"):
         writer_of(FaultyFiles()).durable(1)
 
 
-def test_an_orderly_stop_writes_all_and_the_next_start_goes_on() -> None:
+def test_a_clean_stop_writes_everything_and_the_next_start_continues() -> None:
     files = FaultyFiles()
     writer = writer_of(files)
     for _ in range(3):
@@ -92,10 +92,10 @@ def test_an_orderly_stop_writes_all_and_the_next_start_goes_on() -> None:
         writer.append(EVENT, 1)
     again = opened(files, boot="c")
     assert again.writer.append(EVENT, 1) == 4
-    assert again.found.passed_over is None
+    assert again.found.skipped is None
 
 
-def test_after_a_crash_the_numbers_passed_over_are_told() -> None:
+def test_after_a_crash_the_skipped_numbers_are_recorded() -> None:
     files = FaultyFiles()
     writer = writer_of(files)
     writer.append(EVENT, 1)
@@ -106,7 +106,7 @@ def test_after_a_crash_the_numbers_passed_over_are_told() -> None:
     assert again.stop()
 
 
-def test_the_clock_may_jump_back_an_hour_numbers_do_not() -> None:
+def test_numbers_grow_although_the_clock_goes_back() -> None:
     files = FaultyFiles()
     writer = writer_of(files)
     for at_ms in (7_200_000, 3_600_000, 3_600_001):
@@ -140,7 +140,7 @@ def test_a_short_outage_loses_nothing(error: int) -> None:
     assert verify(files).whole
 
 
-def test_a_long_outage_is_a_hole_that_the_journal_tells_of() -> None:
+def test_a_long_outage_is_recorded_as_a_hole() -> None:
     files = FaultyFiles()
     writer = writer_of(files)
     writer.append(EVENT, 1)
@@ -162,7 +162,7 @@ def test_a_long_outage_is_a_hole_that_the_journal_tells_of() -> None:
     assert list(records(files)) == [1, 2, 3, 4, 5, 9, 10]
 
 
-def test_a_hole_is_told_of_also_if_nothing_more_happens() -> None:
+def test_a_hole_is_recorded_without_another_event() -> None:
     files = FaultyFiles()
     writer = writer_of(files)
     files.error = errno.ENOSPC
@@ -175,7 +175,7 @@ def test_a_hole_is_told_of_also_if_nothing_more_happens() -> None:
     assert isinstance(records(files)[7], JournalHole)
 
 
-def test_an_outage_without_end_hands_out_no_number_that_is_not_promised() -> None:
+def test_an_endless_outage_assigns_only_reserved_numbers() -> None:
     files = FaultyFiles()
     writer = writer_of(files)
     files.error = errno.EROFS
@@ -188,7 +188,7 @@ def test_an_outage_without_end_hands_out_no_number_that_is_not_promised() -> Non
     assert again.append(EVENT, 1) > max(seqs)
 
 
-def test_durable_in_an_outage_fails_at_once_and_says_why() -> None:
+def test_durable_in_an_outage_fails_at_once_with_the_reason() -> None:
     files = FaultyFiles()
     writer = writer_of(files)
     files.error = errno.ENOSPC
@@ -207,7 +207,7 @@ def test_durable_in_an_outage_fails_at_once_and_says_why() -> None:
     assert writer.durable(1).result(0) is None, "it got there later"
 
 
-def test_a_stop_in_an_outage_says_that_not_all_is_written() -> None:
+def test_a_stop_in_an_outage_reports_unwritten_records() -> None:
     files = FaultyFiles()
     writer = writer_of(files)
     writer.append(EVENT, 1)
@@ -240,7 +240,7 @@ def test_a_start_on_a_broken_disk_is_degraded_and_recovers() -> None:
     )
 
 
-def test_a_segment_removed_under_the_writer_is_a_hole() -> None:
+def test_a_segment_deleted_while_open_is_recorded_as_a_hole() -> None:
     files = FaultyFiles()
     writer = writer_of(files)
     for _ in range(2):
@@ -258,7 +258,7 @@ def test_a_segment_removed_under_the_writer_is_a_hole() -> None:
 
 
 class BusyFiles(FaultyFiles):
-    """While the first sync takes its time, more happens than there is room and than numbers are promised for."""
+    """During the first sync, more events arrive than the backlog holds and than numbers are reserved."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -271,7 +271,7 @@ class BusyFiles(FaultyFiles):
             self.seqs = [self.writer.append(EVENT, 1) for _ in range(20)]
 
 
-def test_a_burst_beyond_the_promised_numbers_is_got_over_without_another_event() -> None:
+def test_a_burst_beyond_the_reserved_numbers_recovers_without_another_event() -> None:
     files = BusyFiles()
     writer = files.writer = writer_of(files)
     for _ in range(4):
@@ -285,7 +285,7 @@ def test_a_burst_beyond_the_promised_numbers_is_got_over_without_another_event()
 
 
 @pytest.mark.parametrize("is_started", [False, True])
-def test_a_stop_tells_of_what_was_dropped_just_before(is_started: bool) -> None:
+def test_a_stop_records_what_was_dropped_just_before(is_started: bool) -> None:
     files = BusyFiles()
     writer = files.writer = writer_of(files)
     for _ in range(4):
@@ -295,14 +295,14 @@ def test_a_stop_tells_of_what_was_dropped_just_before(is_started: bool) -> None:
     assert writer.stop()
     told = [event for event in records(files).values() if isinstance(event, JournalHole)]
     assert [hole.count for hole in told] == [writer.status().dropped_records]
-    assert opened(files).found.passed_over is None
+    assert opened(files).found.skipped is None
 
 
 # -- threads -----------------------------------------------------------------------------------------------------
 
 
 class WatchedFiles(FaultyFiles):
-    """Tells when a number of changes has been seen."""
+    """Signals when a number of changes has been made."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -332,7 +332,7 @@ def running(folder: FolderFiles) -> Iterator[Writer]:
     writer.stop()
 
 
-def test_records_get_to_disk_by_themselves() -> None:
+def test_the_thread_commits_by_itself() -> None:
     files = WatchedFiles()
     writer = writer_of(files, JournalOptions(commit_ms=1))
     writer.start()
@@ -341,7 +341,7 @@ def test_records_get_to_disk_by_themselves() -> None:
     assert writer.stop()
 
 
-def test_a_burst_beyond_the_promised_numbers_is_got_over_by_the_thread() -> None:
+def test_the_thread_recovers_from_a_burst_beyond_the_reserved_numbers() -> None:
     class Watched(WatchedFiles, BusyFiles):
         pass
 
@@ -366,7 +366,7 @@ def test_a_full_batch_does_not_wait(running: Writer, folder: FolderFiles) -> Non
     assert running.status().commits >= 2
 
 
-def test_many_threads_many_records_and_rolls(running: Writer, folder: FolderFiles) -> None:
+def test_many_threads_append_while_segments_roll(running: Writer, folder: FolderFiles) -> None:
     taken: list[list[int]] = [[] for _ in range(4)]
 
     def work(mine: list[int]) -> None:
@@ -388,7 +388,7 @@ def test_many_threads_many_records_and_rolls(running: Writer, folder: FolderFile
     assert verify(folder).whole
 
 
-def test_the_thread_tries_again_by_itself() -> None:
+def test_the_thread_retries_by_itself() -> None:
     files = WatchedFiles()
     writer = writer_of(files, JournalOptions(commit_ms=1, retry_first_s=0.001, retry_last_s=0.002))
     files.error = errno.ENOSPC
@@ -401,14 +401,14 @@ def test_the_thread_tries_again_by_itself() -> None:
     assert list(records(files)) == [1]
 
 
-def test_a_waiting_caller_cannot_cancel_under_the_writers_hands(running: Writer) -> None:
+def test_a_waiting_caller_cannot_cancel_the_future(running: Writer) -> None:
     future = running.durable(running.append(EVENT, 1))
     assert not future.cancel()
     assert future.result(30) is None
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_if_the_thread_dies_nobody_is_left_waiting() -> None:
+def test_if_the_thread_dies_all_waiters_fail() -> None:
     class Broken(FaultyFiles):
         def overwrite(self, name: str, data: bytes) -> None:
             super().overwrite(name, data)
@@ -421,7 +421,9 @@ def test_if_the_thread_dies_nobody_is_left_waiting() -> None:
     for _ in range(3):
         writer.append(EVENT, 1)
     for _ in range(2):
-        with pytest.raises(JournalDegraded, match="record 1 is not on disk: the writer thread ended unexpectedly"):
+        with pytest.raises(
+            JournalDegraded, match="record 1 is not on disk: the journal-writer thread ended unexpectedly"
+        ):
             writer.durable(1).result(30)
-    assert writer.status().reason == "the writer thread ended unexpectedly"
+    assert writer.status().reason == "the journal-writer thread ended unexpectedly"
     writer.stop()

@@ -53,7 +53,7 @@ async def records(
         before=before,
         after=after or 0,
         at_ms=None if at is None else parse_time(at),
-        without=MINUTES - kinds,
+        excluded_kinds=MINUTES - kinds,
     )
     try:
         found = await threads.run(lambda: find_newest(files, page, wanted))

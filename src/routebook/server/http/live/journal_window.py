@@ -210,7 +210,7 @@ def _items(files: Files, *, after: int) -> Iterator[Item | None]:
     while True:
         segments = list_segments(files.names()).segments
         begin = max((index for index, segment in enumerate(segments) if segment.first <= cursor.wanted), default=0)
-        cursor.again()
+        cursor.skip_reread()
         for segment in segments[begin:]:
             for item in cursor.items(files, segment):
                 if not (isinstance(item, Damage) and item.unfinished):

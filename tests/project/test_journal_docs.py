@@ -1,4 +1,4 @@
-"""docs/journal.md says what is so."""
+"""docs/journal.md agrees with the code: kinds, fields, the example and the defaults."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from routebook.journal.record import KINDS, decode_record
 from routebook.journal.write.options import MIB, JournalOptions
 
-PAGE = (Path(__file__).parents[3] / "docs" / "journal.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "journal.md").read_text(encoding="utf-8")
 ASKED = {"peer", "who", "code"}
 
 

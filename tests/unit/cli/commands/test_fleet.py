@@ -1,4 +1,4 @@
-"""`routebook fleet simulate|scenarios`, and what is said of wrong usage."""
+"""`routebook fleet`: simulate, scenarios, and usage errors."""
 
 import json
 from collections.abc import Sequence
@@ -79,6 +79,8 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
     assert errors.count("\n") == 1
 
 
-def test_nobody_there_is_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_reachable_nameserver_is_exit_code_3(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert routebook(monkeypatch, "fleet", "run", "-n", "127.0.0.1:1", "--duration", "1s") == 3
     assert "refused the connection" in capsys.readouterr().err

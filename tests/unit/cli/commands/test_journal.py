@@ -1,4 +1,4 @@
-"""`routebook journal …`: what is printed, and the exit codes."""
+"""`routebook journal`: output and exit codes."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from routebook.journal.files import FolderFiles
 from routebook.journal.record import RecordEncoder
 from routebook.journal.segments import open_name
 from routebook.journal.write.backlog import Pending
-from routebook.journal.write.open_segment import SegmentLog
+from routebook.journal.write.open_segment import OpenSegment
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.rolling import roll_segment
 from routebook.times import format_time
@@ -26,7 +26,7 @@ ENCODER = RecordEncoder(ns="n", boot="b")
 
 def write(folder: Path, events: list[Event], *, first: int = 1, roll: bool = False) -> None:
     files = FolderFiles(folder)
-    log = SegmentLog(files, options=JournalOptions())
+    log = OpenSegment(files, options=JournalOptions())
     at = [START_MS + (first + index) * 1000 for index in range(len(events))]
     log.commit(
         [
@@ -60,12 +60,12 @@ def test_tail_shows_the_newest(home: Path) -> None:
     assert second.endswith("reason=SIGTERM")
 
 
-def test_tail_for_machines_is_the_lines_as_they_are(home: Path) -> None:
+def test_tail_json_prints_the_lines_unchanged(home: Path) -> None:
     ran = run("tail", "--dir", home / "journal", "-n", 99, "--json")
     assert [json.loads(line)["seq"] for line in ran.stdout.splitlines()] == list(range(1, len(EVERY_KIND) + 1))
 
 
-def test_tail_selects(home: Path) -> None:
+def test_tail_filters(home: Path) -> None:
     kinds = [
         json.loads(line)["kind"]
         for line in run("tail", "--home", home, "--topic", "U", "--broker", "a", "--json").stdout.splitlines()
@@ -92,7 +92,7 @@ def test_tail_follows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MISSING in ran.stderr
 
 
-def test_terminal_escapes_are_not_passed_on(tmp_path: Path) -> None:
+def test_terminal_escapes_are_removed(tmp_path: Path) -> None:
     write(tmp_path, [ServerStopped(reason="\x1b[31mred")])
     assert "\x1b" not in run("tail", "--dir", tmp_path).stdout
 
@@ -103,7 +103,7 @@ def test_verify_a_whole_journal(home: Path) -> None:
     assert ran.stdout.startswith(f"whole: {len(EVERY_KIND)} records, 1 to {len(EVERY_KIND)}, 2024-11-15 19:46:41")
 
 
-def test_verify_lists_what_is_wrong(home: Path) -> None:
+def test_verify_lists_problems(home: Path) -> None:
     write(home / "journal", [ServerStopped(reason="x")], first=LAST + 9)
     with (home / "journal" / open_name(LAST + 9)).open("ab") as file:
         file.write(b"#\n{")
@@ -119,20 +119,20 @@ def test_verify_lists_what_is_wrong(home: Path) -> None:
     assert report["damage"][0]["line"] == 2
 
 
-def test_export_a_stretch_of_time(home: Path) -> None:
+def test_export_of_a_time_range(home: Path) -> None:
     ran = run("export", "--home", home, "--from", "2024-11-15T19:46:45Z", "--to", START_MS + 7_000)
     assert ran.exit_code == 0
     assert [json.loads(line)["seq"] for line in ran.stdout.splitlines()] == [5, 6, 7]
 
 
-def test_export_to_a_file_is_the_journal_itself(home: Path, tmp_path: Path) -> None:
+def test_export_to_a_file_equals_the_journal(home: Path, tmp_path: Path) -> None:
     out = tmp_path / "all.jsonl"
     assert run("export", "--home", home, "--out", out).exit_code == 0
     lines = [ENCODER.line(event, seq=n, at_ms=START_MS + n * 1000) for n, event in enumerate(EVERY_KIND, 1)]
     assert out.read_bytes() == b"".join(lines)
 
 
-def test_export_of_a_damaged_journal_says_so(home: Path) -> None:
+def test_export_of_a_damaged_journal_exits_1(home: Path) -> None:
     write(home / "journal", [ServerStopped(reason="x")], first=LAST + 9)
     ran = run("export", "--home", home)
     assert ran.exit_code == 1

@@ -32,7 +32,7 @@ def writer_in(folder: Path) -> Writer:
 
 
 def write(writer: Writer, count: int = 1) -> None:
-    """Put so many records on disk, one by one."""
+    """Write records one by one."""
     for _ in range(count):
         future = writer.durable(writer.append(EVENT, 1))
         writer.commit()
@@ -43,13 +43,13 @@ def seqs(folder: Path) -> list[int]:
     return [item.record.seq for item in read(FolderFiles(folder)) if isinstance(item, Line)]
 
 
-def test_a_full_disk_degrades_and_room_brings_it_back(disk: SmallDisk) -> None:
+def test_a_full_disk_degrades_the_journal_until_space_is_free(disk: SmallDisk) -> None:
     folder = disk.path / "journal"
     writer = writer_in(folder)
     write(writer)
     disk.fill()
     with pytest.raises(JournalDegraded, match="No space left on device"):
-        write(writer, 100)  # more than the page that the segment has has room for
+        write(writer, 100)  # more than the rest of the segment's current page
     dropped = [writer.append(EVENT, 1) for _ in range(200)][-100:]
     status = writer.status()
     assert status.state == "degraded"
@@ -67,7 +67,7 @@ def test_a_full_disk_degrades_and_room_brings_it_back(disk: SmallDisk) -> None:
     assert hole.last - hole.first + 1 + report.unnumbered == status.dropped_records
 
 
-def test_while_the_disk_is_full_promised_numbers_are_still_renewed(disk: SmallDisk) -> None:
+def test_numbers_are_still_reserved_while_the_disk_is_full(disk: SmallDisk) -> None:
     writer = writer_in(disk.path / "journal")
     disk.fill()
     for _ in range(20):
@@ -77,7 +77,7 @@ def test_while_the_disk_is_full_promised_numbers_are_still_renewed(disk: SmallDi
     assert not writer.stop()
 
 
-def test_a_read_only_disk(disk: SmallDisk) -> None:
+def test_a_read_only_disk_degrades_the_journal_until_it_is_writable(disk: SmallDisk) -> None:
     folder = disk.path / "journal"
     writer = writer_in(folder)
     write(writer)
@@ -98,7 +98,7 @@ def test_a_read_only_disk(disk: SmallDisk) -> None:
     assert (report.damage, report.holes, report.unnumbered) == ((), (), 1)
 
 
-def test_the_folder_is_removed_under_the_writer(tmp_path: Path) -> None:
+def test_a_removed_folder_is_recreated_and_the_loss_recorded(tmp_path: Path) -> None:
     folder = tmp_path / "journal"
     writer = writer_in(folder)
     write(writer, 3)
@@ -110,7 +110,7 @@ def test_the_folder_is_removed_under_the_writer(tmp_path: Path) -> None:
     assert seqs(folder) == [4, 5, 6]
     report = verify(FolderFiles(folder))
     assert report.kinds["journal_hole"].records == 1
-    told = [item.record.event for item in read(FolderFiles(folder)) if isinstance(item, Line)][-1]
-    assert isinstance(told, JournalHole)
-    assert (told.first_missing, told.last_missing) == (1, 3)
-    assert told.why == "the segment was removed while it was written"
+    hole = [item.record.event for item in read(FolderFiles(folder)) if isinstance(item, Line)][-1]
+    assert isinstance(hole, JournalHole)
+    assert (hole.first_missing, hole.last_missing) == (1, 3)
+    assert hole.why == "the segment was deleted while it was open"
