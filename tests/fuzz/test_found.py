@@ -15,7 +15,7 @@ from routebook.peers.fetch import PeerHttp
 from routebook.properties import parse
 from routebook.server.http.live.tab import Tab
 from routebook.server.observe.health import Condition
-from routebook.server.state.snapshot_file import Snapshot, _as
+from routebook.server.state.snapshots import Snapshot, _parse
 from routebook.wire.json_header import decode_json_header
 from tests.support.asynchronous import asynchronous
 from tests.support.core_client import CoreClient
@@ -56,7 +56,7 @@ def test_a_damaged_journal_line_raises_a_documented_error(line: bytes) -> None:
     with pytest.raises(JournalError):
         decode_record(line)
     with pytest.raises(SnapshotError):
-        _as(Snapshot, line)
+        _parse(Snapshot, line)
 
 
 def test_one_bad_byte_damages_one_line_of_a_journal_only() -> None:
@@ -112,7 +112,7 @@ async def test_a_server_without_its_history_thread_serves_routes(
 
     monkeypatch.setattr(Feeder, "start", no_thread)
     async with running(tmp_path) as server, connected(server) as talk:
-        await server.settle_in()
+        await server.start_history_and_peers()
         assert (await talk.ask(Request(code=105, ext={"topic": "absent"}))).code == 17
         part = server.health.report().parts["history"]
         assert part.condition is Condition.DEGRADED

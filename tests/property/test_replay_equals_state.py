@@ -19,7 +19,7 @@ from routebook.routes import RouteTable
 from routebook.routes.image import capture
 from routebook.server.observe.event_log import EventLog
 from routebook.server.state.recorder import Recorder
-from routebook.server.state.snapshot_file import Found, Snapshot, decode, encode
+from routebook.server.state.snapshots import LoadedSnapshot, Snapshot, decode, encode
 from routebook.server.state.warm_start import recover_state
 from routebook.settings import Settings
 from routebook.wire.command import Command
@@ -103,12 +103,12 @@ class World:
         self.start()
 
     def start(self) -> None:
-        found = Found(routes=RouteTable(), seq=0, last_seq=0, wrong=())
+        found = LoadedSnapshot(routes=RouteTable(), seq=0, last_seq=0, problems=())
         if self.snapshots:
             snapshot = decode(self.snapshots[-1], ns="n")
             routes = RouteTable()
             routes.restore(snapshot.tables)
-            found = Found(routes=routes, seq=snapshot.seq, last_seq=snapshot.seq, wrong=())
+            found = LoadedSnapshot(routes=routes, seq=snapshot.seq, last_seq=snapshot.seq, problems=())
         memory = recover_state(
             self.files,
             found,
@@ -125,7 +125,7 @@ class World:
         self.recorder = Recorder(event_log=EventLog(lambda: 0.0), ns="n", boot=memory.boot, journal=memory.journal)
         self.found = plain(memory.routes)
         started = ServerStarted(version="v", listen="l", recovered=memory.recovered)
-        self.record(Outcome(None, (started, *memory.mended)))
+        self.record(Outcome(None, (started, *memory.repairs)))
 
     def record(self, outcome: Outcome) -> None:
         dropped = self.memory.journal.status().dropped_records

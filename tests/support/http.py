@@ -19,10 +19,11 @@ from routebook.server.http.app import Parts, build
 from routebook.server.http.context import HttpContext
 from routebook.server.http.guard import Guard
 from routebook.server.http.transport.hosts import allowed_hosts
-from routebook.server.observe.health import Health, of_journal
+from routebook.server.observe.health import Health
 from routebook.server.observe.latency import Latencies
 from routebook.server.observe.request_counts import RequestCounts
 from routebook.server.state.feed import Feed
+from routebook.server.state.persistence import journal_health
 from tests.support.core_client import CoreClient
 from tests.support.faulty_files import FaultyFiles
 
@@ -53,7 +54,7 @@ class Rig:
         self.traffic = Traffic()
         self.health = Health()
         if writer is not None:
-            self.health.add("journal", lambda: of_journal(writer.status()))
+            self.health.add("journal", lambda: journal_health(writer.status()))
         self.feed = Feed(last_seq=None if writer is None else writer.status().last_seq)
         self._seq = 0
         self.context = HttpContext(

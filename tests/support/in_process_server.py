@@ -25,7 +25,7 @@ def settings_for(home: Path, **values: object) -> Settings:
 async def running(home: Path, *, cold: bool = False, **values: object) -> AsyncIterator[Server]:
     """A server with its memory in `home`, stopped in order at the end."""
     with Home.open(home) as opened:
-        server = Server(settings_for(home, **values), home=opened, cold=cold)
+        server = Server.open(settings_for(home, **values), home=opened, cold=cold)
         await server.start()
         try:
             yield server

@@ -38,7 +38,7 @@ def open_peers(
     )
 
 
-def peers_part(peers: "Peers") -> Part:
+def peers_health(peers: "Peers") -> Part:
     """For health: a peer that diverged, or cannot be reached, is something an operator should know about."""
     report = peers.report()
     facts: dict[str, Fact] = {

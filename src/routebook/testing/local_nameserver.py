@@ -51,7 +51,7 @@ class LocalNameServer:
             self._home = Home.open(self._folder)
         self._thread = LoopThread("local-nameserver")
         try:
-            server = Server(settings, kv=None if self._home is not None else KvStore(), home=self._home)
+            server = Server.open(settings, kv=None if self._home is not None else KvStore(), home=self._home)
             self._thread.run(server.start())
         except BaseException:
             self._end()

@@ -36,7 +36,7 @@ class Clock:
 @asynccontextmanager
 async def nameserver(tmp_path: Path) -> AsyncIterator[Server]:
     settings = Settings.build([from_values({"listenPort": "0"})], home=str(tmp_path))
-    server = Server(settings, kv=KvStore())
+    server = Server.open(settings, kv=KvStore())
     await server.start()
     try:
         yield server

@@ -10,7 +10,7 @@ from routebook.events import PeerDiverged
 from routebook.journal.files import FolderFiles
 from routebook.kv import KvStore
 from routebook.server.observe.health import Condition
-from routebook.server.peers import open_peers, peers_part
+from routebook.server.peers import open_peers, peers_health
 from routebook.server.server import Server
 from routebook.server.state.history_index import HistoryIndex
 from routebook.server.state.home import Home
@@ -29,7 +29,7 @@ def _wall_ms() -> int:
 async def serving(path: Path, **given: str) -> AsyncIterator[Server]:
     settings = Settings.build([from_values({"listenPort": "0", **given})], home=str(path))
     with Home.open(path) as home:
-        server = Server(settings, kv=KvStore(), home=home)
+        server = Server.open(settings, kv=KvStore(), home=home)
         await server.start()
         try:
             yield server
@@ -40,19 +40,19 @@ async def serving(path: Path, **given: str) -> AsyncIterator[Server]:
 @asynchronous
 async def test_a_server_has_a_past(tmp_path: Path) -> None:
     told: list[str] = []
-    history = HistoryIndex(tmp_path, FolderFiles(tmp_path / "journal"), wall_ms=_wall_ms, told=told.append)
-    assert history.part().condition is Condition.OK
+    history = HistoryIndex(tmp_path, FolderFiles(tmp_path / "journal"), wall_ms=_wall_ms, log=told.append)
+    assert history.health().condition is Condition.OK
     async with serving(tmp_path) as server:
         answers = history.start()
         async with NameServerClient(server.address) as client:
             await client.register_broker(registration(topics=["T", "U"]))
-            await until(lambda: history.part().facts["last_seq"] == server.recorder.last_seq)
+            await until(lambda: history.health().facts["last_seq"] == server.recorder.last_seq)
             past = answers.route_at("T", _wall_ms())
             assert past.route is not None
             assert past.certainty.observed
         last = server.recorder.last_seq
     history.stop()
-    part = history.part()
+    part = history.health()
     assert (part.facts["state"], part.condition) == ("stopped", Condition.OK)
     assert int(part.facts["last_seq"] or 0) > last  # what happened while it stopped is there, too
     assert told == []
@@ -67,10 +67,10 @@ async def test_a_server_that_diverges_says_so(tmp_path: Path) -> None:
             peers = open_peers(settings, server.nameserver.routes, server.recorder, now_ms=_wall_ms, wall_ms=_wall_ms)
             assert peers is not None
             await peers.round()
-            assert peers_part(peers).condition is Condition.OK
+            assert peers_health(peers).condition is Condition.OK
             await client.register_broker(registration(topics=["T", "U"]))
             await peers.round()
-            part = peers_part(peers)
+            part = peers_health(peers)
             assert part.condition is Condition.DEGRADED
             assert other.address in part.says
             assert (part.facts["diverged"], part.facts["agrees"]) == (1, 0)

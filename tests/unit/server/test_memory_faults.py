@@ -40,8 +40,8 @@ def journal_part(server: Server) -> tuple[Condition, str]:
 
 def is_written(server: Server) -> bool:
     """Without a word about upkeep, which looks again after a minute."""
-    assert server.persistence.memory is not None
-    return server.persistence.memory.journal.status().state == "writing"
+    assert server.persistence.state is not None
+    return server.persistence.state.journal.status().state == "writing"
 
 
 async def serves(server: Server, *, topic: str = "TopicTest") -> None:
@@ -108,14 +108,14 @@ def test_records_that_were_dropped_are_told_of_and_a_snapshot_makes_up_for_them(
 
     async def play() -> dict[str, object]:
         async with running(home) as server, connected(server) as talk:
-            assert server.persistence.memory is not None
+            assert server.persistence.state is not None
             assert server.persistence.snapshots is not None
-            server.persistence.memory.journal._backlog._max_records = 4  # as a long outage fills a larger one
+            server.persistence.state.journal._backlog._max_records = 4  # as a long outage fills a larger one
             disk.fill()
             for n in range(30):
                 topics = [f"t{n}", *(f"t{n}-{m}" for m in range(100))]
                 assert (await talk.ask(register(broker=f"b{n}", addr=f"10.0.0.{n}:1", topics=topics))).code == 0
-            assert server.persistence.memory.journal.status().dropped_records > 0
+            assert server.persistence.state.journal.status().dropped_records > 0
             taken = server.persistence.snapshots.taken
             disk.free()
             await until(lambda: is_written(server), "the journal to be written again")

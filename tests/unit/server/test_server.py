@@ -25,7 +25,7 @@ def settings(home: Path, **values: str) -> Settings:
 
 def with_server(given: Settings, play: Callable[[Server], Awaitable[T]]) -> T:
     async def run() -> T:
-        server = Server(given, kv=KvStore())
+        server = Server.open(given, kv=KvStore())
         await server.start()
         try:
             return await play(server)

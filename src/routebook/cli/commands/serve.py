@@ -35,7 +35,7 @@ def serve(args: Sequence[str]) -> int:
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     configure(form=settings.log_format, level=settings.log_level, stream=sys.stderr, colour=colour)
     with Home.open(home) as opened:
-        from routebook.server.server import run
+        from routebook.server.run import run
 
         remove_leftovers(Path(settings.config_store_path))
         return run(settings, opened, warnings=warnings, cold=options.cold)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from routebook.server.observe.health import Condition, Fact, Part
 from routebook.settings import LimitSettings
 
 NAMES: Final = (
@@ -124,3 +125,17 @@ class Buffers:
     @property
     def is_full(self) -> bool:
         return self.held > self._most
+
+
+def limits_health(limits: Limits, *, buffer_bytes: int, is_busy: bool) -> Part:
+    """The health component `limits`: degraded while look-ups are rejected because of overload."""
+    facts: dict[str, Fact] = {
+        "connections": limits.connections,
+        "addresses": len(limits.hosts),
+        "buffer_bytes": buffer_bytes,
+        "busy": is_busy,
+    }
+    if not is_busy:
+        return Part(facts=facts)
+    says = "overload: look-ups are answered SYSTEM_BUSY, brokers are served; see routebook.limits.busyMillis"
+    return Part(Condition.DEGRADED, says, facts)

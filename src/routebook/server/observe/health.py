@@ -1,7 +1,7 @@
-"""How the server is: every part tells, and somebody sums it up. Whether it is ready is another question.
+"""Health: collects a status from each component and reports the worst. Readiness is separate.
 
-Health says what is wrong (a part is degraded or failed); readiness says whether to send clients here. A server whose
-disk is full is degraded and ready; one that is draining is well and not ready.
+Health reports what is wrong (a component is degraded or failed); readiness tells load balancers to send clients.
+A server whose disk is full is degraded and ready; one that is draining is healthy and not ready.
 """
 
 from collections.abc import Callable
@@ -11,24 +11,23 @@ from typing import Final, TypeAlias
 import msgspec
 
 from routebook.handlers import NameServer
-from routebook.journal.write.writer import JournalStatus
 
-Fact: TypeAlias = float | str | bool | None  # a whole number is a float here
+Fact: TypeAlias = float | str | bool | None  # int is a float here
 
 
 class Condition(StrEnum):
     """From good to bad."""
 
     OK = "ok"
-    DEGRADED = "degraded"  # it serves, and something an operator should know about does not work
-    FAILED = "failed"  # this part does not work
+    DEGRADED = "degraded"  # the server serves, but needs an operator's attention
+    FAILED = "failed"  # the component does not work
 
 
 SEVERITY: Final = {condition: number for number, condition in enumerate(Condition)}
 
 
 class Part(msgspec.Struct, frozen=True):
-    """How one part is. `says` is for people: what is wrong, and what to do. Numbers among `facts` become metrics."""
+    """The status of one component. `says` tells people what is wrong and what to do; numeric `facts` become metrics."""
 
     condition: Condition = Condition.OK
     says: str = ""
@@ -36,7 +35,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class HealthReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The worst condition of all parts, and each of them; and what readiness waits for, if anything."""
+    """The worst condition, all components, and what readiness waits for."""
 
     condition: Condition
     ready: bool
@@ -49,7 +48,7 @@ Gate: TypeAlias = Callable[[], str | None]
 
 
 class Health:
-    """Parts are asked when somebody wants to know; asking must be cheap."""
+    """Runs the probes of all components at each report; a probe must be cheap."""
 
     def __init__(self) -> None:
         self._probes: dict[str, Probe] = {}
@@ -57,11 +56,11 @@ class Health:
         self._held: dict[str, str] = {}
 
     def add(self, name: str, probe: Probe) -> None:
-        """A part of this name, in the place of an earlier one; lower case and underscores, for metrics carry it."""
+        """Add or replace a component; the name is a metric label: lower case and underscores."""
         self._probes[name] = probe
 
     def add_gate(self, name: str, gate: Gate) -> None:
-        """Not ready while `gate` gives a reason."""
+        """Not ready while `gate` returns a reason."""
         self._gates[name] = gate
 
     def hold(self, name: str, why: str) -> None:
@@ -72,7 +71,7 @@ class Health:
         self._held.pop(name, None)
 
     def waiting_for(self) -> dict[str, str]:
-        """Why it is not ready; empty if it is."""
+        """The reasons why the server is not ready; empty if it is ready."""
         reasons = dict(self._held)
         for name, gate in self._gates.items():
             why = gate()
@@ -92,7 +91,7 @@ class Health:
 
 
 def service_gate(ns: NameServer, now_ms: Callable[[], int]) -> Gate:
-    """Java: needWaitForService. Routes are not answered in the first seconds."""
+    """Java: needWaitForService rejects route look-ups in the first seconds."""
 
     def why() -> str | None:
         settings = ns.settings
@@ -104,12 +103,15 @@ def service_gate(ns: NameServer, now_ms: Callable[[], int]) -> Gate:
     return why
 
 
-def of_journal(status: JournalStatus) -> Part:
-    """What the journal's writer tells, as a part: a disk that does not take it degrades the server, no more."""
-    facts: dict[str, Fact] = {"state": status.state, "last_seq": status.last_seq, "durable_seq": status.durable_seq}
-    if status.state == "degraded":
-        says = f"the journal is not being written: {status.reason}; {status.dropped_records} records dropped so far"
-        return Part(Condition.DEGRADED, says, facts)
-    if status.upkeep_problem is not None:
-        return Part(Condition.DEGRADED, f"old segments are not rolled or removed: {status.upkeep_problem}", facts)
-    return Part(facts=facts)
+def protection_health(ns: NameServer) -> Part:
+    """The health component `preservation`: degraded while routes of silent brokers are kept (expiry protection)."""
+    preservation = ns.preservation
+    facts: dict[str, Fact] = {
+        "active": preservation.since_ms is not None,
+        "silent": len(preservation.silent),
+        "since_ms": preservation.since_ms,
+    }
+    if preservation.since_ms is None:
+        return Part(facts=facts)
+    says = f"routes of {len(preservation.silent)} silent brokers are kept: check the network of this NameServer"
+    return Part(Condition.DEGRADED, says, facts)

@@ -1,4 +1,4 @@
-"""The past of this server: an index that follows its journal, and who answers from it. Loaded once it listens."""
+"""The server's history index: follows the journal on its own thread and answers questions about the past."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,43 +14,41 @@ if TYPE_CHECKING:
 
 
 class HistoryIndex:
-    """`start` after the server listens, `stop` after its journal has. `told` gets what an operator should know."""
+    """`start` once the server listens, `stop` after its journal; both block, so call them on a thread."""
 
-    def __init__(self, home: Path, files: Files, *, wall_ms: Callable[[], int], told: Callable[[str], None]) -> None:
+    def __init__(self, home: Path, files: Files, *, wall_ms: Callable[[], int], log: Callable[[str], None]) -> None:
         self._path = home / INDEX_NAME
         self._files = files
         self._wall_ms = wall_ms
-        self._told = told
+        self._log = log
         self._feeder: Feeder | None = None
+        self._start_problem: str | None = None
         self.answers: History | None = None
-        self._unstarted: str | None = None  # why it is not followed at all
 
     def start(self) -> "History":
-        """Begin to follow; who answers."""
-        from routebook.history.index.feeder import Feeder  # noqa: PLC0415  SQLite, and what it needs, after listening
+        from routebook.history.index.feeder import Feeder  # noqa: PLC0415  imports SQLite: only after listening
         from routebook.history.query.history import History  # noqa: PLC0415
 
-        self._feeder = Feeder(self._path, self._files, told=self._told)
+        self._feeder = Feeder(self._path, self._files, told=self._log)
         self._feeder.start()
         self.answers = History(self._path, now_ms=self._wall_ms)
         return self.answers
 
-    def did_not_start(self, problem: Exception) -> None:
-        """There is no memory or no thread left for it. That is no reason not to serve routes."""
-        self._unstarted = str(problem) or type(problem).__name__
-        self._told(f"the past is not indexed until the next start: {self._unstarted}")
+    def start_failed(self, problem: Exception) -> None:
+        """Log the problem and report it in `health`."""
+        self._start_problem = f"history is not indexed until the next start: {str(problem) or type(problem).__name__}"
+        self._log(self._start_problem)
 
     def stop(self) -> None:
-        """Waits for a second or two at most: on a thread, please."""
         if self._feeder is not None:
             self._feeder.stop()
         if self.answers is not None:
             self.answers.close()
 
-    def part(self) -> Part:
-        """For health."""
-        if self._unstarted is not None:
-            return Part(Condition.DEGRADED, f"the past is not indexed until the next start: {self._unstarted}")
+    def health(self) -> Part:
+        """The health component `history`."""
+        if self._start_problem is not None:
+            return Part(Condition.DEGRADED, self._start_problem)
         if self._feeder is None:
             return Part(says="the index is not open yet")
         status = self._feeder.status()
@@ -63,5 +61,5 @@ class HistoryIndex:
             "set_aside": status.set_aside,
         }
         if status.problem is not None:
-            return Part(Condition.DEGRADED, f"the past is not indexed: {status.problem}; it is tried again", facts)
+            return Part(Condition.DEGRADED, f"history is not indexed: {status.problem}; the server retries", facts)
         return Part(facts=facts)

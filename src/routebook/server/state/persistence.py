@@ -1,116 +1,146 @@
-"""This server's past, from its start to its end: what it remembers, its journal, its snapshots, its history.
+"""Persistence: warm start, journal, event feed, snapshots and history of one server.
 
-Persistence(home)   what is remembered: before anything else
-open              the recorder: everything that happens goes through it
-begin             the journal is written; the first record says how it began
-start, settle_in  snapshots; then, once it listens, history
-close             the last record, the last snapshot, and all threads end
+Persistence.open   opens the journal, loads the newest snapshot and replays the journal's tail
+start              starts the journal's thread and the snapshots; the first record is `server_started`
+start_history      starts the history index, once the server listens
+stop               writes the last record and the last snapshot, and ends all threads
 """
 
 import asyncio
-from pathlib import Path
+from typing import Self
 
 from routebook import __version__
 from routebook.events import ServerStarted, ServerStopped
 from routebook.handlers import NameServer
 from routebook.journal.files import FolderFiles
+from routebook.journal.write.writer import JournalStatus
 from routebook.server.clock import Clock
-from routebook.server.health_checks import add_probes
 from routebook.server.observe.event_log import EventLog
-from routebook.server.observe.health import Health
+from routebook.server.observe.health import Condition, Fact, Health, Part
 from routebook.server.state.feed import Feed
 from routebook.server.state.history_index import HistoryIndex
 from routebook.server.state.home import Home
 from routebook.server.state.lake_status import lake_probe
 from routebook.server.state.recorder import Recorder
-from routebook.server.state.snapshots import Snapshots
+from routebook.server.state.snapshots import SnapshotWriter
 from routebook.server.state.warm_start import RecoveredState, warm_start
 from routebook.settings import Settings
 
 
 class Persistence:
-    """Without a home, or with the journal switched off, it only numbers, logs and publishes events."""
+    """Without a home, or with the journal switched off, events are numbered, logged and published, but not stored."""
 
-    recorder: Recorder
-    feed: Feed
-
-    def __init__(self, home: Home | None, settings: Settings, *, clock: Clock, cold: bool) -> None:
-        """Read what is remembered; `cold` begins with empty tables whatever that is. Raises HomeError."""
-        self.ns = "" if home is None else home.ns
-        self.memory: RecoveredState | None = None
-        self.snapshots: Snapshots | None = None
-        self.history: HistoryIndex | None = None
-        self.files: FolderFiles | None = None
+    def __init__(
+        self,
+        home: Home | None,
+        state: RecoveredState | None,
+        *,
+        clock: Clock,
+        event_log: EventLog,
+        snapshot_interval_s: float,
+    ) -> None:
         self.home = None if home is None else home.path
-        self._home = Path() if home is None else home.path
-        self._clock = clock
-        self._snapshot_s = settings.journal.snapshot_s
-        if home is not None and settings.journal.enabled:
-            now_ms, wall_ms = clock.now_ms(), clock.wall_ms
-            self.files = FolderFiles(home.path / "journal")
-            self.memory = warm_start(
-                home.path, ns=home.ns, settings=settings, now_ms=now_ms, wall_ms=wall_ms, cold=cold
-            )
-
-    def open(self, event_log: EventLog) -> Recorder:
-        memory = self.memory
-        self._event_log = event_log
+        self.ns = "" if home is None else home.ns
+        self.state = state
         self.recorder = Recorder(
             event_log=event_log,
             ns=self.ns,
-            boot="" if memory is None else memory.boot,
-            journal=None if memory is None else memory.journal,
+            boot="" if state is None else state.boot,
+            journal=None if state is None else state.journal,
         )
         self.recorder.feed = self.feed = Feed(last_seq=self.recorder.last_seq)
-        return self.recorder
+        self.files = None if home is None or state is None else FolderFiles(home.path / "journal")
+        self.snapshots: SnapshotWriter | None = None
+        self.history: HistoryIndex | None = None
+        self._clock = clock
+        self._event_log = event_log
+        self._snapshot_interval_s = snapshot_interval_s
 
-    def begin(self, nameserver: NameServer, health: Health, *, listen: str) -> None:
-        """From here on everything is recorded; first of all, how it began."""
-        memory, recorder, wall_ms = self.memory, self.recorder, self._clock.wall_ms
-        if memory is None:
-            recorder.record([ServerStarted(version=__version__, listen=listen)], at_ms=wall_ms())
+    @classmethod
+    def open(cls, home: Home | None, settings: Settings, *, clock: Clock, event_log: EventLog, cold: bool) -> Self:
+        """Recover what is stored in `home`; `cold` starts with empty tables. Raises HomeError."""
+        state = None
+        if home is not None and settings.journal.enabled:
+            state = warm_start(
+                home.path, ns=home.ns, settings=settings, now_ms=clock.now_ms(), wall_ms=clock.wall_ms, cold=cold
+            )
+        return cls(home, state, clock=clock, event_log=event_log, snapshot_interval_s=settings.journal.snapshot_s)
+
+    def start(self, nameserver: NameServer, health: Health, *, listen: str) -> None:
+        """Record the start, and everything from here on."""
+        state, home, wall_ms = self.state, self.home, self._clock.wall_ms
+        if state is None or home is None or self.files is None:
+            self.recorder.record([ServerStarted(version=__version__, listen=listen)], at_ms=wall_ms())
             return
-        memory.journal.start()
-        for wrong in memory.wrong:
-            self._event_log.recovery_problem(wrong)
-        started = ServerStarted(version=__version__, listen=listen, recovered=memory.recovered, cold=memory.cold)
-        recorder.record([started, *memory.mended], at_ms=wall_ms())
-        self.snapshots = Snapshots(
-            self._home / "snapshot",
+        state.journal.start()
+        for problem in state.problems:
+            self._event_log.recovery_problem(problem)
+        started = ServerStarted(version=__version__, listen=listen, recovered=state.recovered, cold=state.cold)
+        self.recorder.record([started, *state.repairs], at_ms=wall_ms())
+        self.snapshots = SnapshotWriter(
+            home / "snapshot",
             routes=nameserver.routes,
-            recorder=recorder,
+            recorder=self.recorder,
             event_log=self._event_log,
             wall_ms=wall_ms,
-            every_s=self._snapshot_s,
+            interval_s=self._snapshot_interval_s,
         )
-        add_probes(health, memory=memory, recorder=recorder, snapshots=self.snapshots, ns=nameserver)
-        if self.files is not None:
-            self.history = HistoryIndex(self._home, self.files, wall_ms=wall_ms, told=self._event_log.recovery_problem)
-            health.add("history", self.history.part)
-            health.add("lake", lake_probe(self._home / "lake"))
+        self.history = HistoryIndex(home, self.files, wall_ms=wall_ms, log=self._event_log.recovery_problem)
+        health.add("journal", lambda: journal_health(state.journal.status(), unkept=self.recorder.unkept))
+        health.add("snapshot", self.snapshots.health)
+        health.add("recovery", lambda: _recovery_health(state, nameserver))
+        health.add("history", self.history.health)
+        health.add("lake", lake_probe(home / "lake"))
+        self.snapshots.start()
 
-    def start(self) -> None:
-        if self.snapshots is not None:
-            self.snapshots.start()
-
-    async def settle_in(self) -> None:
-        """What can wait until the server listens."""
+    async def start_history(self) -> None:
+        """Start the history index. Without memory or a thread for it the server still serves routes."""
         if self.history is not None:
             try:
                 await asyncio.to_thread(self.history.start)
-            except (RuntimeError, MemoryError, ImportError, OSError) as problem:  # RuntimeError: no thread can be had
-                self.history.did_not_start(problem)
+            except (RuntimeError, MemoryError, ImportError, OSError) as problem:  # RuntimeError: no thread available
+                self.history.start_failed(problem)
 
     def abandon(self) -> None:
-        """It did not come to a start: leave the journal as it was found."""
-        if self.memory is not None:
-            self.memory.journal.stop()
+        """Close the journal after a failed start; it stays as it was found."""
+        if self.state is not None:
+            self.state.journal.stop()
 
-    async def close(self, reason: str) -> None:
+    async def stop(self, reason: str) -> None:
         self.recorder.record([ServerStopped(reason=reason)], at_ms=self._clock.wall_ms())
         if self.snapshots is not None:
             await self.snapshots.stop()
-        if self.memory is not None and not await asyncio.to_thread(self.memory.journal.stop):
-            self._event_log.save_failed("the end of the journal: the disk does not take it")
+        if self.state is not None and not await asyncio.to_thread(self.state.journal.stop):
+            self._event_log.save_failed("the last records of the journal: the disk rejects them")
         if self.history is not None:
             await asyncio.to_thread(self.history.stop)
+
+
+def journal_health(status: JournalStatus, *, unkept: int = 0) -> Part:
+    """The health component `journal`: a disk that rejects writes degrades the server."""
+    facts: dict[str, Fact] = {
+        "state": status.state,
+        "last_seq": status.last_seq,
+        "durable_seq": status.durable_seq,
+        "unkept_admin_writes": unkept,
+    }
+    if status.state == "degraded":
+        says = f"the journal is not being written: {status.reason}; {status.dropped_records} records dropped so far"
+        return Part(Condition.DEGRADED, says, facts)
+    if status.upkeep_problem is not None:
+        return Part(Condition.DEGRADED, f"old segments are not rolled or removed: {status.upkeep_problem}", facts)
+    return Part(facts=facts)
+
+
+def _recovery_health(state: RecoveredState, nameserver: NameServer) -> Part:
+    """The health component `recovery`, always OK: how many recovered brokers have not registered again."""
+    leases = nameserver.routes.lease_table.values()
+    awaited = sum(any(seat.connection is None for seat in lease.seats.values()) for lease in leases)
+    facts: dict[str, Fact] = {
+        "cold": state.cold,
+        "recovered": state.recovered,
+        "awaited": awaited,
+        "replayed": state.replayed,
+        "wrong": len(state.problems),
+    }
+    return Part(says=f"{awaited} recovered brokers have not registered again" if awaited else "", facts=facts)

@@ -1,37 +1,20 @@
-"""Health sums up its parts; readiness is another question."""
+"""Health reports the worst component; readiness is separate."""
 
-import msgspec
+import asyncio
+from pathlib import Path
 
-from routebook.journal.write.writer import JournalStatus
-from routebook.server.observe.health import Condition, Health, Part, of_journal, service_gate
+from routebook.server.observe.health import Condition, Health, Part, service_gate
 from tests.support.core_client import CoreClient
-
-WRITING = JournalStatus(
-    state="writing",
-    reason=None,
-    last_seq=9,
-    durable_seq=8,
-    waiting_records=1,
-    waiting_bytes=10,
-    lag_ms=3,
-    written_records=8,
-    written_bytes=80,
-    dropped_records=0,
-    holes=0,
-    commits=2,
-    failures=0,
-    rolled_segments=0,
-    removed_segments=0,
-    upkeep_problem=None,
-)
+from tests.support.in_process_server import connected, running
+from tests.support.remoting import register
 
 
-def test_without_parts_all_is_well() -> None:
+def test_without_components_health_is_ok() -> None:
     report = Health().report()
     assert (report.condition, report.ready, report.parts) == (Condition.OK, True, {})
 
 
-def test_the_worst_part_decides() -> None:
+def test_the_worst_component_decides() -> None:
     health = Health()
     health.add("fine", Part)
     assert health.report().condition is Condition.OK
@@ -45,7 +28,7 @@ def test_the_worst_part_decides() -> None:
     assert report.ready
 
 
-def test_a_part_is_asked_each_time() -> None:
+def test_a_probe_runs_at_each_report() -> None:
     health, full = Health(), [True]
     health.add("disk", lambda: Part(Condition.DEGRADED if full[0] else Condition.OK))
     assert health.report().condition is Condition.DEGRADED
@@ -63,7 +46,7 @@ def test_not_ready_while_held() -> None:
     assert health.report().ready
 
 
-def test_not_ready_while_a_gate_is_shut() -> None:
+def test_not_ready_while_a_gate_returns_a_reason() -> None:
     health, why = Health(), ["too early"]
     health.add_gate("gate", lambda: why[0] or None)
     assert health.waiting_for() == {"gate": "too early"}
@@ -71,7 +54,7 @@ def test_not_ready_while_a_gate_is_shut() -> None:
     assert health.report().ready
 
 
-def test_the_gate_of_java() -> None:
+def test_need_wait_for_service_delays_readiness() -> None:
     asker = CoreClient(needWaitForService="true", waitSecondsForService="45")
     gate = service_gate(asker.nameserver, lambda: asker.now_ms)
     assert gate() == "needWaitForService: routes are answered in 45 s"
@@ -82,24 +65,20 @@ def test_the_gate_of_java() -> None:
     assert asker.route("nowhere").code == 17
 
 
-def test_a_server_that_need_not_wait_has_no_gate() -> None:
+def test_without_need_wait_for_service_the_gate_is_open() -> None:
     asker = CoreClient()
     assert service_gate(asker.nameserver, lambda: asker.now_ms)() is None
 
 
-def test_a_writing_journal_is_well() -> None:
-    part = of_journal(WRITING)
-    assert (part.condition, part.facts["last_seq"], part.facts["durable_seq"]) == (Condition.OK, 9, 8)
+def test_kept_silent_brokers_degrade_the_server(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with running(tmp_path) as server, connected(server) as talk:
+            for n in range(6):
+                assert (await talk.ask(register(broker=f"b{n}", addr=f"10.0.0.{n}:1", timeout_ms=1))).code == 0
+            server.nameserver.scan(server.nameserver.started_ms + 600_000)
+            part = server.health.report().parts["preservation"]
+            assert (part.condition, part.facts["active"], part.facts["silent"]) == (Condition.DEGRADED, True, 6)
+            assert "routes of 6 silent brokers are kept" in part.says
+            assert server.health.report().ready
 
-
-def test_a_degraded_journal_says_why() -> None:
-    part = of_journal(msgspec.structs.replace(WRITING, state="degraded", reason="disk full", dropped_records=4))
-    assert part.condition is Condition.DEGRADED
-    assert "disk full" in part.says
-    assert "4 records dropped" in part.says
-
-
-def test_a_journal_without_upkeep_is_degraded() -> None:
-    part = of_journal(msgspec.structs.replace(WRITING, upkeep_problem="permission denied"))
-    assert part.condition is Condition.DEGRADED
-    assert "permission denied" in part.says
+    asyncio.run(play())

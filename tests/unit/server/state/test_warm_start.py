@@ -11,7 +11,7 @@ from routebook.journal.write.open import open_journal
 from routebook.journal.write.options import JournalOptions
 from routebook.routes import RouteTable
 from routebook.routes.image import capture
-from routebook.server.state.snapshot_file import Snapshot, write
+from routebook.server.state.snapshots import Snapshot, write_snapshot
 from routebook.server.state.warm_start import RecoveredState, warm_start
 from routebook.settings import Settings, from_values
 from tests.support.route_tables import OTHER, PLAIN, SLAVE, dump, key, register, registration, version
@@ -38,7 +38,9 @@ class Past:
         self.record(*register(self.table, what).events)
 
     def snapshot(self) -> None:
-        write(self.home / "snapshot", Snapshot(ns="n", boot="b", seq=self.seq, at=5, tables=capture(self.table)))
+        write_snapshot(
+            self.home / "snapshot", Snapshot(ns="n", boot="b", seq=self.seq, at=5, tables=capture(self.table))
+        )
 
     def segments(self) -> list[Path]:
         return sorted((self.home / "journal").glob("*.jsonl*"))
@@ -69,7 +71,7 @@ def doubtful(memory: RecoveredState) -> set[str]:
 
 def test_nothing_at_all_is_fine(tmp_path: Path) -> None:
     memory = warm_start(tmp_path, ns="n", settings=Settings.build(), now_ms=0, wall_ms=lambda: 5)
-    assert (memory.recovered, memory.replayed, memory.wrong, memory.mended) == (0, 0, (), ())
+    assert (memory.recovered, memory.replayed, memory.problems, memory.repairs) == (0, 0, (), ())
     assert memory.journal.status().last_seq == 0
 
 
@@ -77,7 +79,7 @@ def test_from_the_journal_alone(past: Past) -> None:
     past.end()
     memory = past.recalled()
     assert dump(memory.routes) == dump(past.table)
-    assert (memory.recovered, memory.replayed, memory.wrong, doubtful(memory)) == (2, 4, (), set())
+    assert (memory.recovered, memory.replayed, memory.problems, doubtful(memory)) == (2, 4, (), set())
     lease = memory.routes.lease_table[key(OTHER)]
     assert lease.last_update_ms + lease.timeout_ms == 121_000
 
@@ -139,7 +141,7 @@ def test_a_torn_end_is_cut_off_and_said(past: Past) -> None:
     (segment,) = past.segments()
     segment.write_bytes(segment.read_bytes()[:-20])
     memory = past.recalled()
-    assert any("torn last line" in wrong for wrong in memory.wrong)
+    assert any("torn last line" in wrong for wrong in memory.problems)
     assert memory.replayed == 3
     assert set(memory.routes.topics()) == {"a", "T", "U"}
     assert doubtful(memory) == {OTHER}
@@ -152,7 +154,7 @@ def test_a_hole_makes_all_of_it_doubtful(past: Past) -> None:
     segment.write_bytes(b"".join([*lines[:1], *lines[2:]]))  # the topics of the first broker
     memory = past.recalled()
     assert doubtful(memory) == {"a:1", OTHER}
-    assert any("record 2 missing" in wrong for wrong in memory.wrong)
+    assert any("record 2 missing" in wrong for wrong in memory.problems)
     assert set(memory.routes.topics()) == {"b", "T"}
 
 
@@ -164,7 +166,7 @@ def test_a_hole_before_the_snapshot_does_not_matter(past: Past) -> None:
     past.end()
     memory = past.recalled()
     assert dump(memory.routes) == dump(past.table)
-    assert (doubtful(memory), memory.wrong) == (set(), ())
+    assert (doubtful(memory), memory.problems) == (set(), ())
 
 
 def test_a_told_hole_after_the_snapshot_is_doubted(past: Past) -> None:
@@ -182,7 +184,7 @@ def test_topics_whose_broker_left_in_the_crash_go_and_that_is_recorded(past: Pas
     past.end(orderly=False)
     memory = past.recalled()
     assert dump(memory.routes) == dump(past.table)
-    assert [getattr(event, "removed", None) for event in memory.mended] == [("T", "b")]
+    assert [getattr(event, "removed", None) for event in memory.repairs] == [("T", "b")]
 
 
 def test_a_journal_of_somebody_else_stops_the_start(past: Past) -> None:

@@ -1,0 +1,101 @@
+"""The server process: opens the state, runs the event loop, and stops on a signal."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from routebook.server.http.listener import HttpListener, announce
+from routebook.server.observe.log import get_log
+from routebook.server.server import Server
+from routebook.server.state.home import Home
+from routebook.settings import Settings
+
+_SWITCH_S: Final = 0.0005  # the longest that the threads of journal and history delay the event loop
+
+
+def run(settings: Settings, home: Home, *, warnings: Iterable[str] = (), cold: bool = False) -> int:
+    """Serve until a signal arrives; the exit code. Raises StartError."""
+    log = get_log()
+    for warning in warnings:
+        log.warning(warning)
+    _raise_file_limit()
+    sys.setswitchinterval(_SWITCH_S)
+    server = Server.open(settings, home=home, cold=cold)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        reason = runner.run(_serve(server))
+    log.debug("home released", home=home.path, reason=reason)
+    return 0
+
+
+async def _serve(server: Server) -> str:
+    stop = _stop_on_signal()
+    address = server.nameserver.settings.http_listen
+    http = None if address is None else HttpListener(host=address[0], port=address[1], listening=_http_listens)
+    await server.start()
+    _announce(server)
+    gc.collect()
+    gc.freeze()  # recovered tables live until the end: keep them out of later collections
+    await server.start_history_and_peers()
+    if http is not None:
+        http.start(server.http_context())
+    reason = await stop
+    await server.stop(reason)
+    if http is not None:
+        await http.stop()  # last: watchers receive the event that the server stops
+    return reason
+
+
+def _stop_on_signal() -> asyncio.Future[str]:
+    """A future that the first signal completes with its name; a second signal ends the process at once."""
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[str] = loop.create_future()
+
+    def on_signal(number: signal.Signals) -> None:
+        if stop.done():
+            logging.shutdown()
+            os._exit(128 + number)
+        stop.set_result(number.name)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
+            loop.add_signal_handler(number, on_signal, number)
+    return stop
+
+
+def _announce(server: Server) -> None:
+    """Print Java's start line, which its scripts wait for, and our own."""
+    serialize_type = server.nameserver.settings.serialize_type
+    with contextlib.suppress(OSError, ValueError):  # a closed stdout does not stop the server
+        sys.stdout.write(
+            f"The Name Server boot success. serializeType={serialize_type}, address {server.address}\n"
+            f"listening on {server.address} (nameserver)\n"
+        )
+        sys.stdout.flush()
+
+
+def _http_listens(address: str) -> None:
+    announce(address)
+    gc.freeze()  # the modules of the HTTP stack, too
+
+
+def _raise_file_limit() -> None:
+    """Raise the limit on open files to the hard limit, as the JVM does: every connection is an open file."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    """uvloop if it is installed, otherwise asyncio's own, slower event loop."""
+    try:
+        from uvloop import new_event_loop  # noqa: PLC0415  optional
+    except ImportError:
+        return asyncio.new_event_loop
+    return new_event_loop
