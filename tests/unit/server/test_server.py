@@ -70,14 +70,14 @@ def test_start_and_stop_in_one_process(tmp_path: Path) -> None:
     with_server(settings(tmp_path), play)
 
 
-def test_a_failure_nobody_expected_is_answered_and_the_connection_lives(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_an_unexpected_failure_is_answered_and_the_connection_stays_open(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def play(server: Server) -> tuple[Reply, Reply, Reply]:
         streams = await connect(server)
-        kv, server.nameserver.kv = server.nameserver.kv, None  # type: ignore[assignment]  # broken on purpose
-        failed = await ask(streams, put_kv("k", "v"))
-        server.nameserver.kv = kv
+        with monkeypatch.context() as broken:
+            broken.setattr(KvStore, "put", None)
+            failed = await ask(streams, put_kv("k", "v"))
         better, other = await ask(streams, put_kv("k", "v")), await ask(streams, route("nowhere"))
         await close(streams)
         return failed, better, other
@@ -85,7 +85,7 @@ def test_a_failure_nobody_expected_is_answered_and_the_connection_lives(
     with caplog.at_level(logging.ERROR, logger="routebook"):
         failed, better, other = with_server(settings(tmp_path), play)
     assert (failed.code, failed.header["opaque"]) == (1, 1)
-    assert failed.remark == "internal error in request 100: AttributeError; the NameServer's log has more"
+    assert failed.remark == "internal error in request 100: TypeError; the NameServer's log has more"
     assert (better.code, other.code) == (0, 17)
     assert [record.message for record in caplog.records] == ["request failed"]
 
