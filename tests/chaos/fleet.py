@@ -6,51 +6,18 @@ import json
 import random
 from collections.abc import Sequence
 from itertools import count
-from typing import Final, Self
+from typing import Final
 
 from tests.chaos.history import History, Seen, Unanswered, Uptime, Write
 from tests.chaos.nameserver import TIMEOUT_S, ChaosNameServer
+from tests.support.reconnecting_client import ReconnectingClient
 from tests.support.remoting import put_kv, register, route
-from tests.support.remoting_frames import Reply, Request
+from tests.support.remoting_frames import Reply
 
 PERIOD_S: Final = 1.0
 ASK_S: Final = 2.0  # a broker then closes its connection and tries again
 LOOK_S: Final = 5.0  # the same for a client
 TOPIC: Final = "everywhere"
-
-
-class Connection:
-    """A connection, opened on demand. Without a reply in time it raises ConnectionError."""
-
-    def __init__(self, port: int, *, timeout_s: float = ASK_S) -> None:
-        self._port = port
-        self._timeout_s = timeout_s
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-
-    async def ask(self, request: Request) -> Reply:
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                if self._streams is None:
-                    self._streams = await asyncio.open_connection("127.0.0.1", self._port)
-                reader, writer = self._streams
-                writer.write(request.encode())
-                length = await reader.readexactly(4)
-                return Reply.parse(length + await reader.readexactly(int.from_bytes(length, "big")))
-        except (OSError, asyncio.IncompleteReadError) as gone:
-            self.drop()
-            raise ConnectionError from gone
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.drop()
-
-    def drop(self) -> None:
-        """Abort the connection."""
-        streams, self._streams = self._streams, None
-        if streams is not None:
-            streams[1].transport.abort()
 
 
 class ChaosBroker:
@@ -65,7 +32,7 @@ class ChaosBroker:
             acting_master=True,
             timeout_ms=int(TIMEOUT_S * 1000),
         )
-        self._connections = [Connection(nameserver.proxy.port) for nameserver in nameservers]
+        self._connections = [ReconnectingClient(nameserver.proxy.port, timeout_s=ASK_S) for nameserver in nameservers]
         self._history = history
         self._began: float | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -89,9 +56,9 @@ class ChaosBroker:
 
     def close(self) -> None:
         for connection in self._connections:
-            connection.drop()
+            connection.abort()
 
-    async def _keep_registered(self, connection: Connection) -> None:
+    async def _keep_registered(self, connection: ReconnectingClient) -> None:
         while True:
             with contextlib.suppress(ConnectionError):
                 self.registered += (await connection.ask(self._request)).code == 0
@@ -116,7 +83,7 @@ async def restart_brokers(brokers: Sequence[ChaosBroker], chance: random.Random)
 async def look_up(nameserver: ChaosNameServer, history: History) -> None:
     """A client that bypasses the proxy: it receives answers during network faults too."""
     loop = asyncio.get_running_loop()
-    with Connection(nameserver.port, timeout_s=LOOK_S) as connection:
+    with ReconnectingClient(nameserver.port, timeout_s=LOOK_S) as connection:
         while True:
             began = loop.time()
             try:
@@ -140,7 +107,7 @@ def _brokers(reply: Reply) -> frozenset[str]:
 
 async def write_keys(nameserver: ChaosNameServer, history: History) -> None:
     """An operator who records the acknowledged writes."""
-    with Connection(nameserver.port) as connection:
+    with ReconnectingClient(nameserver.port, timeout_s=ASK_S) as connection:
         for number in count(1):
             key, value = f"key-{number}", f"value-{number}"
             with contextlib.suppress(ConnectionError):

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
 
 from routebook.lake.status import State, Status, write_status
-from tests.support.chromium import AXE, Watched, needed, open_page
+from tests.support.chromium import AXE, CheckedPage, needed, open_page
 from tests.support.identities import ADMIN, write_identities
 from tests.support.process import Process, serving
 from tests.support.remoting import Client, register, route
@@ -94,7 +94,7 @@ def come(client: Client, broker: str, addr: str, *topics: str) -> None:
     assert client.ask(frame).code == 0
 
 
-def open_at(watched: Watched, url: str, name: str, path: str | None = None) -> Page:
+def open_at(watched: CheckedPage, url: str, name: str, path: str | None = None) -> Page:
     """The page, when it is there and live."""
     page = watched.page
     page.goto(url + (path or PAGES[name]))
@@ -103,8 +103,8 @@ def open_at(watched: Watched, url: str, name: str, path: str | None = None) -> P
     return page
 
 
-def complaints(watched: Watched) -> list[str]:
-    return [text for text in watched.wrong if not EXPECTED.search(text)]
+def complaints(watched: CheckedPage) -> list[str]:
+    return [text for text in watched.errors if not EXPECTED.search(text)]
 
 
 def keep(page: Page, shots: Path | None, name: str) -> None:
@@ -349,6 +349,6 @@ def test_an_administrator_logs_in_sees_what_changes_and_does_it(
                 assert program.get("/v1/kv").json() == {"namespaces": {"ORDER_TOPIC_CONFIG": {"orders": "broker-a:4"}}}
                 (record,) = program.get("/v1/records", params={"kind": "kv_changed"}).json()["records"]
                 assert record["who"] == "root"
-            assert not [text for text in watched.wrong if "401" not in text]
+            assert not [text for text in watched.errors if "401" not in text]
     finally:
         context.close()

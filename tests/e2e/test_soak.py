@@ -88,13 +88,13 @@ async def play(server: Restarted, seconds: float, chance: random.Random) -> list
         )
         # calm: those that are there stay, and nothing happens any more
         for broker in brokers:
-            await broker.wire.close()
+            await broker.client.close()
         for broker in brokers[: BROKERS // 2]:
             await broker.settle()
         await asyncio.to_thread(agree, server)
     finally:
         for broker in brokers:
-            await broker.wire.close()
+            await broker.client.close()
     return acknowledged
 
 

@@ -17,7 +17,7 @@ from routebook.fleet.live.run import FleetRun
 from routebook.fleet.scenario import parse_scenario
 from routebook.testing import LocalNameServer
 from tests.support.java import java_broker, java_nameserver
-from tests.support.recording_proxy import Recording, Said, recording
+from tests.support.recording_proxy import RecordedRequest, Recording, recording
 
 NAMES: Final = {"brokerAddr", "brokerId", "brokerName", "clusterName"}
 REGISTRATION: Final = {*NAMES, "bodyCrc32", "compressed", "enableActingMaster", "haServerAddr"}
@@ -67,12 +67,12 @@ def record_fake(terms: str, *, seconds: float, scale: float, faults: str = "") -
         )
         asyncio.run(run.run())
     # the first is the question of the run itself whether anybody is there
-    return Recording(record.address, record.said[1:], record.connections)
+    return Recording(record.address, record.requests[1:], record.connections)
 
 
 def times(record: Recording, code: int, scale: float) -> list[float]:
     """When it was said, in the fleet's seconds after the first registration."""
-    zero = record.said[0].at_s
+    zero = record.requests[0].at_s
     return [(one.at_s - zero) * scale for one in record.of(code)]
 
 
@@ -85,10 +85,10 @@ def usual_gap(at: list[float]) -> float:
 def test_codes_headers_and_periods_are_those_of_the_table(terms: str) -> None:
     record = record_fake(terms, seconds=SECONDS, scale=SCALE)
     kinds = TABLE[terms]
-    assert record.said[0].command.code == 103  # first of all, whatever the mode
+    assert record.requests[0].command.code == 103  # first of all, whatever the mode
     assert record.codes() == {103, 104, *(kind.code for kind in kinds)}
-    assert not any(one.binary for one in record.said)
-    assert {(one.command.version, one.command.language) for one in record.said} == {(513, "JAVA")}
+    assert not any(one.binary for one in record.requests)
+    assert {(one.command.version, one.command.language) for one in record.requests} == {(513, "JAVA")}
     for kind in kinds:
         assert {one.command.flag for one in record.of(kind.code)} == {kind.flag}
         assert {frozenset(one.command.ext or {}) for one in record.of(kind.code)} == {frozenset(kind.ext)}
@@ -98,20 +98,20 @@ def test_codes_headers_and_periods_are_those_of_the_table(terms: str) -> None:
         assert expected * 0.7 <= len(seen) <= expected + 1
         assert seen[0] == pytest.approx(kind.first_s, abs=LATENESS_S)
         assert usual_gap(seen) == pytest.approx(kind.period_s, rel=0.4)
-    codes = [one.command.code for one in record.said]
+    codes = [one.command.code for one in record.requests]
     assert 103 not in codes[codes.index(104) :]  # it lives on for a while, as real ones do, but does not come back
 
 
 def test_one_connection_and_no_opaque_twice() -> None:
     record = record_fake('acting_master = "compatible"', seconds=1.5, scale=SCALE)
     assert record.connections == 2  # the run's own question, and the broker
-    opaques = [one.command.opaque for one in record.said]
+    opaques = [one.command.opaque for one in record.requests]
     assert len(set(opaques)) == len(opaques)
 
 
 def test_the_binary_header_for_all_requests() -> None:
     record = record_fake('header = "binary"', seconds=1.5, scale=SCALE)
-    assert all(one.binary for one in record.said)
+    assert all(one.binary for one in record.requests)
 
 
 def test_a_burst_of_parts_with_split_registration() -> None:
@@ -130,13 +130,13 @@ def test_a_new_topic_is_told_alone() -> None:
     assert set(json.loads(one.command.body or b"")) == {"brokerDatas", "filterServerTable", "queueDatas"}
 
 
-def topics_of(said: Said) -> Mapping[str, Any]:
-    table: Mapping[str, Any] = body_of(said)["topicConfigSerializeWrapper"]["topicConfigTable"]
+def topics_of(request: RecordedRequest) -> Mapping[str, Any]:
+    table: Mapping[str, Any] = body_of(request)["topicConfigSerializeWrapper"]["topicConfigTable"]
     return table
 
 
-def body_of(said: Said) -> Any:
-    return json.loads(said.command.body or b"null")
+def body_of(request: RecordedRequest) -> Any:
+    return json.loads(request.command.body or b"null")
 
 
 def shape(value: Any) -> Any:

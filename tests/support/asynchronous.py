@@ -1,4 +1,4 @@
-"""Tests that are coroutines, each in an event loop of its own."""
+"""Decorator for tests that are coroutines: each runs in its own event loop."""
 
 import asyncio
 import functools
@@ -11,7 +11,7 @@ _HANGS_AFTER_S: Final = 60.0
 
 
 def asynchronous(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Run the test in an event loop; one that hangs is ended, so that the others get their turn."""
+    """Run the test in an event loop, with a timeout."""
 
     @functools.wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:

@@ -1,4 +1,4 @@
-"""Certificates for tests: an authority of our own, and what it signs."""
+"""A certificate authority for tests."""
 
 import datetime
 import ipaddress
@@ -21,7 +21,7 @@ class Authority:
         self._certificate = builder.sign(self._key, hashes.SHA256())
 
     def write(self, path: Path) -> Path:
-        """The authority's own certificate, for those who trust it."""
+        """Write the certificate of the authority, for clients that trust it."""
         path.write_bytes(self._certificate.public_bytes(serialization.Encoding.PEM))
         return path
 

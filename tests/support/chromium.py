@@ -1,4 +1,4 @@
-"""The browser that the console is looked at with: Debian's Chromium, driven by Playwright."""
+"""Debian's Chromium, driven by Playwright."""
 
 import os
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _HOW: Final = "apt-get install -y chromium"
 
 
 def needed(path: Path, how: str) -> None:
-    """Skip where it is missing; under CI that is a failure."""
+    """Skip the test if the path is missing; with CI=true, fail."""
     if path.exists():
         return
     if os.environ.get("CI") == "true":
@@ -38,25 +38,25 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
-class Watched:
-    """A page, and what its console and its network complained about."""
+class CheckedPage:
+    """A page, and the errors of its console and network."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        self.wrong: list[str] = []
+        self.errors: list[str] = []
         page.on("console", lambda message: self._note(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: self._note(str(error)))
         page.on("request", lambda request: self._outside(request.url))
         page.set_default_timeout(15_000)
 
     def _note(self, text: str) -> None:
-        self.wrong.append(text)
+        self.errors.append(text)
 
     def _outside(self, url: str) -> None:
         if not url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")):
-            self.wrong.append(f"asked for {url}")
+            self.errors.append(f"asked for {url}")
 
 
-def open_page(context: BrowserContext) -> Watched:
-    """A new tab that is watched."""
-    return Watched(context.new_page())
+def open_page(context: BrowserContext) -> CheckedPage:
+    """Open a new tab."""
+    return CheckedPage(context.new_page())

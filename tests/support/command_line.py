@@ -1,4 +1,4 @@
-"""Runs `routebook …` in this process, as a shell would see it: exit code, stdout, stderr."""
+"""Runs `routebook …` in this process and returns its exit code, stdout and stderr."""
 
 import io
 import os
@@ -10,7 +10,7 @@ from routebook.cli import main
 
 
 class CommandResult(NamedTuple):
-    """What a command did."""
+    """The result of a command."""
 
     code: int | str | None
     out: str
@@ -18,20 +18,20 @@ class CommandResult(NamedTuple):
 
 
 class Terminal(io.StringIO):
-    """A stdout that says it is a terminal."""
+    """A stdout that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 def routebook(*args: str, environment: Mapping[str, str] | None = None, terminal: bool = False) -> CommandResult:
-    """Run one command. Nothing of ours is in its environment but what is given."""
+    """Run one command, with no Routebook variables in its environment except the given ones."""
     out, err = Terminal() if terminal else io.StringIO(), io.StringIO()
     with _environment({"COLUMNS": "100", **(environment or {})}), redirect_stdout(out), redirect_stderr(err):
         try:
             code: int | str | None = main(args)
-        except SystemExit as left:
-            code = left.code or 0
+        except SystemExit as exit_:
+            code = exit_.code or 0
     return CommandResult(code, out.getvalue(), err.getvalue())
 
 

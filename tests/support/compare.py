@@ -1,4 +1,4 @@
-"""Answers as values that can be compared where Java leaves the order free (its tables are hash tables)."""
+"""Replies as values that compare equal in any order: Java's tables are hash tables."""
 
 import json
 import re
@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from tests.support.remoting_frames import Reply
 
-# In the plain profile, number keys stand without quotes. They are kept apart from quoted ones: "0" and bare 0 differ.
+# In the plain profile, number keys have no quotes. They stay distinct from quoted ones: "0" and bare 0 differ.
 _STRING_OR_BARE_KEY: Final = re.compile(r'("(?:[^"\\]|\\.)*")|(?<=[{,])(-?\d+)(?=:)', re.DOTALL)
 _EXCEPTION: Final = re.compile(r"^[\w.$]+(Exception|Error)\b")
 
 
 def parse_body(text: bytes) -> Any:
-    """A JSON body of either profile; a bare number key k becomes "bare:k". Twice the same key is an error."""
+    """A JSON body of either profile; a bare number key k becomes "bare:k". A duplicate key is an error."""
     marked = _STRING_OR_BARE_KEY.sub(lambda m: m[1] or f'"bare:{m[2]}"', text.decode())
     return json.loads(marked, object_pairs_hook=_unique)
 
@@ -36,12 +36,12 @@ def free_of_order(value: Any, *, maps_too: bool = True) -> Hashable:
 
 
 def quotes_exception(remark: str | None) -> bool:
-    """Whether a remark is Java's `class: message, stack frame`: nobody relies on its text."""
+    """Whether a remark is Java's `class: message, stack frame`; clients do not depend on its text."""
     return remark is not None and _EXCEPTION.match(remark) is not None
 
 
 def without_order(reply: Reply) -> Hashable:
-    """A whole answer, order aside; a body that is not JSON (319) counts as text."""
+    """A whole reply without order; a body that is not JSON (319) is compared as text."""
     try:
         body: Any = parse_body(reply.body) if reply.body else None
     except json.JSONDecodeError:
@@ -50,7 +50,7 @@ def without_order(reply: Reply) -> Hashable:
 
 
 def settings_text(body: bytes) -> dict[str, str]:
-    """The lines of 319 as a table; they are sorted by key."""
+    """The lines of 319, which are sorted by key, as a dict."""
     lines = body.decode().splitlines()
     table = dict(line.split("=", 1) for line in lines)
     assert list(table) == sorted(table), f"319 is not sorted: {list(table)}"

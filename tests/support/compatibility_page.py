@@ -1,4 +1,4 @@
-"""The entries of docs/compatibility.md, so that no test tolerates a difference that is not written down there."""
+"""The entries of docs/compatibility.md: tests accept only documented differences from Java."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ COMPATIBILITY: Final = Path(__file__).parents[2] / "docs" / "compatibility.md"
 
 
 def documented_anchors() -> frozenset[str]:
-    """Every anchor of the page: explicit ones (`<a id="…">`) and those that headings have by their text."""
+    """Every anchor of the page: explicit ones (`<a id="…">`) and those derived from headings."""
     text = COMPATIBILITY.read_text()
     explicit = re.findall(r'<a id="([^"]+)">', text)
     headings = re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE)

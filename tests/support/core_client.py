@@ -1,4 +1,4 @@
-"""Asking a NameServer core directly: no sockets, a clock that the test moves."""
+"""Sends requests directly to a NameServer core: no sockets, and a clock that the test controls."""
 
 import json
 from itertools import count
@@ -10,7 +10,7 @@ from routebook.wire.command import Command, Reply
 
 
 class CoreClient:
-    """One NameServer and one connection to it."""
+    """One NameServer core and one connection to it."""
 
     def __init__(self, **settings: str) -> None:
         self.now_ms = 1_700_000_000_000
@@ -87,7 +87,7 @@ def register_body(*topics: str, counter: int = 1, **config: object) -> bytes:
 
 
 def parsed(reply: Reply) -> dict[str, object]:
-    """The body of a reply, which must be there and be real JSON."""
+    """The body of a reply, which must be standard JSON."""
     assert reply.body is not None
     value = json.loads(reply.body)
     assert isinstance(value, dict)

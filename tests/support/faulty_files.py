@@ -1,4 +1,4 @@
-"""A folder in memory that forgets what was not synced, dies at a chosen call, and fails with a chosen error."""
+"""A folder in memory that loses unsynced data, crashes at a chosen call, or fails with a chosen error."""
 
 import errno
 import io
@@ -10,11 +10,11 @@ from routebook.journal.files import AppendFile
 
 
 class Crash(BaseException):
-    """The process is gone: nothing may catch this."""
+    """Simulates the end of the process. A BaseException, so that no handler catches it."""
 
 
 class _File:
-    """`synced` bytes are on disk; those beyond are in some cache."""
+    """The first `synced` bytes are on disk; the rest is in the page cache."""
 
     __slots__ = ("data", "synced")
 
@@ -43,7 +43,7 @@ class FaultyFiles:
         return cls({name: _File(data, len(data)) for name, data in texts.items()})
 
     def after_crash(self) -> "FaultyFiles":
-        """What the disk holds: all that was synced, and of the rest some prefix, or blocks that were never filled."""
+        """The files after a crash: all synced data, and of the rest a prefix or unwritten blocks."""
         kept: dict[str, _File] = {}
         for name, file in self.files.items():
             cached = bytes(file.data[file.synced :])
@@ -55,7 +55,7 @@ class FaultyFiles:
         return FaultyFiles(kept, rng=self.rng)
 
     def put(self, name: str, data: bytes) -> None:
-        """From outside, as an operator or a bad disk would."""
+        """Replace the content from outside, as an operator or a bad disk does."""
         self.files[name] = _File(data, len(data))
 
     def text(self, name: str) -> bytes:
@@ -114,7 +114,7 @@ class FaultyFiles:
     # -- faults --------------------------------------------------------------------------------------------------
 
     def _begin(self, call: str) -> bool:
-        """Whether to do it: a call that the crash hits may be done or not."""
+        """Whether to execute the call: the one at which the crash happens may take effect or not."""
         self.calls.append(call)
         if self.error is not None:
             raise OSError(self.error, os.strerror(self.error), call)

@@ -1,4 +1,4 @@
-"""Journals of a simulation beside its truth: everything expected is there once, and nothing else befell a broker."""
+"""Compares the journals of a simulation with its ground truth: each expected event occurs once, and no others."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,7 +19,7 @@ def read_truth(out: Path) -> list[Truth]:
 
 
 def read_journal(folder: Path, *, minutes: bool = True) -> list[Record]:
-    """All records, or all but those that come every minute; fails where something cannot be read."""
+    """All records, or all except the minute rollups; fails if one cannot be read."""
     found = []
     for item in read(FolderFiles(folder)):
         assert isinstance(item, Line), item
@@ -29,7 +29,7 @@ def read_journal(folder: Path, *, minutes: bool = True) -> list[Record]:
 
 
 def disagreements(out: Path, *, start_ms: int) -> list[str]:
-    """What the journals lack, and what they have beyond the truth; nothing if all is well."""
+    """Events that the journals lack, and events beyond the ground truth; empty if they agree."""
     wrong: list[str] = []
     truths = read_truth(out)
     for folder in sorted(path for path in out.iterdir() if path.is_dir()):
@@ -58,7 +58,7 @@ def _compare(records: list[Record], expected: list[Expected], ns: str, start_ms:
         if record.seq in used or not isinstance(event, BrokerDown | BrokerUp):
             continue
         if isinstance(event, BrokerUp) and record.at < start_ms + 60_000:
-            continue  # the fleet comes
+            continue  # the fleet starts
         yield f"{ns}: nobody did this: {record}"
 
 

@@ -1,4 +1,4 @@
-"""Replays tests/golden/golden.jsonl, frames captured from the Java NameServer 5.5.0, and judges each answer."""
+"""Replays tests/golden/golden.jsonl, frames captured from the Java NameServer 5.5.0, and compares each reply."""
 
 import json
 import time
@@ -12,13 +12,13 @@ from tests.support.remoting_frames import Link, Reply, Request, Silence, split_f
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "golden.jsonl"
 LOCAL_KEYS: Final = {"listenPort", "bindAddress", "configStorePath", "kvConfigPath", "rocketmqHome"}
-SETTLE_TIMEOUT_S: Final = 5.0
-PROBE: Final = Request(code=9998, opaque=99_999_999)  # answered with code 3 whatever the server's state
+SETTLE_TIMEOUT_S: Final = 30.0
+PROBE: Final = Request(code=9998, opaque=99_999_999)  # the reply has code 3 in any state
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What came back: frames, then perhaps a close, perhaps with bytes that are no frame."""
+    """A reply: frames, then possibly a close and incomplete bytes."""
 
     frames: tuple[bytes, ...]
     closed: bool = False
@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Vector:
-    """One line of golden.jsonl (README.md beside it says what the fields mean)."""
+    """One line of golden.jsonl; its README.md describes the fields."""
 
     name: str
     about: str
@@ -52,7 +52,7 @@ class Vector:
     close: bool
 
     def agrees(self, answer: Answer) -> bool:
-        """Whether this answer is the captured one, as strictly as the vector says."""
+        """Whether this reply equals the captured one, as strictly as the vector demands."""
         if (answer.closed, answer.leftover, len(answer.frames)) != (
             self.expected.closed,
             b"",
@@ -103,14 +103,14 @@ def load_vectors() -> list[Vector]:
 
 
 class Replay:
-    """Sends vectors to one server over the connections that they name."""
+    """Sends vectors to one server, each over its named connection."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._address = address
         self._links: dict[str, Link] = {}
 
     def answer(self, vector: Vector, *, wanted: Callable[[Answer], bool]) -> Answer:
-        """The server's answer; one that needs a moment to settle is asked for until it is as wanted."""
+        """The reply; a vector that needs time to settle is repeated until the reply is as wanted."""
         if vector.close:
             self._links.pop(vector.conn).close()
             return Answer(frames=())
@@ -121,7 +121,7 @@ class Replay:
                 return answer
 
     def ask(self, request: Request) -> Reply:
-        """A request of the test's own, over the main connection."""
+        """Send another request over the main connection."""
         return self._link("main").ask(request)
 
     def _ask(self, vector: Vector) -> Answer:

@@ -1,4 +1,4 @@
-"""A file of identities for tests: an administrator, a reader, a broker, one that is limited to a cluster."""
+"""An identities file: an administrator, a reader, a broker, and an administrator of one cluster."""
 
 from pathlib import Path
 from typing import Final
@@ -33,7 +33,7 @@ clusters = ["c2"]
 
 
 def write_identities(folder: Path, *, anonymous: bool = True) -> Path:
-    """Where it stands. Whoever proves nothing may look up routes; brokers sign, or are let in with `anonymous`."""
+    """Write the file. With `anonymous`, unsigned clients may look up routes."""
     path = folder / "identities.toml"
     path.write_text(('anonymous = ["route_read"]\n' if anonymous else "") + _TEXT)
     path.chmod(0o600)

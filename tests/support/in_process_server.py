@@ -1,4 +1,4 @@
-"""A server inside this process, with a home folder, asked over its socket."""
+"""A server inside the test process, with a home folder, and a client for its port."""
 
 import asyncio
 import contextlib
@@ -11,11 +11,11 @@ from routebook.server.state.home import Home
 from routebook.settings import Settings, from_values
 from tests.support.remoting_frames import Reply, Request
 
-PATIENCE_S = 20
+TIMEOUT_S = 60
 
 
 def settings_for(home: Path, **values: object) -> Settings:
-    """By their keys, `_` for `.`."""
+    """Settings by their keys, with `_` for `.`."""
     given = {"listenPort": "0", "routebook.http.listen": "off"}
     given |= {key.replace("_", "."): str(value).lower() for key, value in values.items()}
     return Settings.build([from_values(given)], home=str(home))
@@ -23,7 +23,7 @@ def settings_for(home: Path, **values: object) -> Settings:
 
 @asynccontextmanager
 async def running(home: Path, *, cold: bool = False, **values: object) -> AsyncIterator[Server]:
-    """A server with its memory in `home`, stopped in order at the end."""
+    """A server with its state in `home`; it is shut down at the end."""
     with Home.open(home) as opened:
         server = Server.open(settings_for(home, **values), home=opened, cold=cold)
         await server.start()
@@ -34,7 +34,7 @@ async def running(home: Path, *, cold: bool = False, **values: object) -> AsyncI
 
 
 class ServerConnection:
-    """One connection to a server inside this process."""
+    """One connection to the server."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -42,7 +42,7 @@ class ServerConnection:
 
     async def ask(self, request: Request) -> Reply:
         self._writer.write(request.encode())
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             length = await self._reader.readexactly(4)
             return Reply.parse(length + await self._reader.readexactly(int.from_bytes(length, "big")))
 
@@ -54,19 +54,19 @@ class ServerConnection:
 
 @asynccontextmanager
 async def connected(server: Server) -> AsyncIterator[ServerConnection]:
-    """A connection that is closed at the end."""
-    talk = ServerConnection(*await asyncio.open_connection("127.0.0.1", server.port))
+    """An open connection; it is closed at the end."""
+    connection = ServerConnection(*await asyncio.open_connection("127.0.0.1", server.port))
     try:
-        yield talk
+        yield connection
     finally:
-        await talk.close()
+        await connection.close()
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:
-    """Poll until it is so."""
+    """Poll until the condition holds."""
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            while not condition():  # noqa: ASYNC110  what is waited for tells nobody
+        async with asyncio.timeout(TIMEOUT_S):
+            while not condition():  # noqa: ASYNC110  there is no event to wait for
                 await asyncio.sleep(0.01)
     except TimeoutError:
-        raise AssertionError(f"not within {PATIENCE_S} s: {what}") from None
+        raise AssertionError(f"not within {TIMEOUT_S} s: {what}") from None

@@ -1,4 +1,4 @@
-"""One event of every kind, and a few ways to build journals in memory."""
+"""One event of every kind, and functions to build journals in memory."""
 
 from typing import Final
 
@@ -110,13 +110,13 @@ ENCODER: Final = RecordEncoder(ns="n", boot="b")
 
 
 def pending(seq: int, *, at_ms: int | None = None, event: Event | None = None) -> Pending:
-    """A record; its time is its number times 1000 unless told otherwise."""
+    """A record; its default time is its number times 1000."""
     at_ms = seq * 1000 if at_ms is None else at_ms
     return Pending(seq, at_ms, ENCODER.line(event or ServerStopped(reason=f"r{seq}"), seq=seq, at_ms=at_ms))
 
 
 def write_segment(files: FaultyFiles, first: int, last: int, *, roll: bool = False) -> str:
-    """A segment with these records; its name."""
+    """Write a segment with these records; return its name."""
     log = OpenSegment(files, options=JournalOptions())
     log.commit([pending(seq) for seq in range(first, last + 1)], now_s=0)
     log.roll()

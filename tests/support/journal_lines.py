@@ -1,4 +1,4 @@
-"""Lines of a journal as they stand in its rolled segments."""
+"""The raw lines of rolled journal segments."""
 
 import io
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import zstandard
 
 
 def journal_lines(folder: Path, *, minutes: bool = False) -> list[str]:
-    """All lines, in order; without `minutes`, all but the rollups, which are most of them."""
+    """All lines, in order; without `minutes`, all except the rollups, which are the majority."""
     return [line for line in _lines(folder) if minutes or '_minute"' not in line[:160]]
 
 

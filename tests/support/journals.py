@@ -1,4 +1,4 @@
-"""A journal on disk, read back for tests."""
+"""Reads the journal of a home folder."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def records(home: Path) -> list[Record]:
-    """Everything that is on disk; nothing may be damaged."""
+    """All records; a damaged one is an error."""
     found = []
     for item in read(FolderFiles(home / "journal")):
         assert not isinstance(item, Damage), item
@@ -22,12 +22,12 @@ def records(home: Path) -> list[Record]:
 
 
 def events(home: Path, kind: type[T]) -> list[T]:
-    """All of one kind, in order."""
+    """All events of one kind, in order."""
     return [record.event for record in records(home) if isinstance(record.event, kind)]
 
 
 def kinds(home: Path, *, after: int = 0) -> list[str]:
-    """What happened, in order, but for the rows of the minute and the journal's own holes."""
+    """The kinds of all events in order, except minute rollups and journal holes."""
     passed_over = {"heartbeat_minute", "lookup_minute", "journal_hole"}
     return [record.kind for record in records(home) if record.seq > after and record.kind not in passed_over]
 

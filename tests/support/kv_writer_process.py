@@ -1,6 +1,6 @@
 """A process that forks writers of one KV file on demand, so that killing hundreds of them takes seconds.
 
-Each line on stdin forks one; it prints its process id, then every number that it has put on disk, until it is killed.
+Each line on stdin forks one. It prints its process id, then every number that it has stored, until it is killed.
 """
 
 import os
@@ -21,20 +21,20 @@ def main(path: Path) -> None:
         if pid == 0:
             _write(path)
         os.waitpid(pid, 0)
-        _say("dead")
+        _print("dead")
 
 
 def _write(path: Path) -> None:
-    _say(str(os.getpid()))
+    _print(str(os.getpid()))
     store = load_kv(path)
     for number in count(int(store.get("n", "number") or 0) + 1):
         store.put("n", "number", str(number))
         store.put("n", "padding", _PADDING)
         write_atomically(path, KvStore(store.namespaces()).encode())
-        _say(str(number))
+        _print(str(number))
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     os.write(1, f"{text}\n".encode())
 
 

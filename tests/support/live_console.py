@@ -1,4 +1,4 @@
-"""A console without a browser: what comes over its WebSocket."""
+"""A console without a browser: receives the WebSocket messages of the server."""
 
 import json
 import time
@@ -10,11 +10,11 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-PATIENCE_S: Final = 20.0
+TIMEOUT_S: Final = 60.0
 
 
 class LiveConsole:
-    """Keeps what the server told, as a page does."""
+    """Applies the messages to its state, as a page does."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -30,8 +30,8 @@ class LiveConsole:
     def say_text(self, text: str) -> None:
         self._socket.send(text)
 
-    def take(self, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
-        """The next message, taken in. TimeoutError, or ConnectionClosed."""
+    def take(self, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
+        """Receive and apply the next message; raises TimeoutError or ConnectionClosed."""
         message: dict[str, Any] = json.loads(self._socket.recv(timeout=timeout_s))
         match message["type"]:
             case "hello":
@@ -54,8 +54,8 @@ class LiveConsole:
                 self.others.append(message)
         return message
 
-    def until(self, condition: Callable[[], bool], *, within_s: float = PATIENCE_S) -> float:
-        """Take messages until it is so; how long that took."""
+    def until(self, condition: Callable[[], bool], *, within_s: float = TIMEOUT_S) -> float:
+        """Receive messages until the condition holds; return the time it took."""
         began = time.monotonic()
         while not condition():
             left = began + within_s - time.monotonic()
@@ -65,7 +65,7 @@ class LiveConsole:
         return time.monotonic() - began
 
     def until_closed(self) -> tuple[int, str]:
-        """Take messages until the server closes: its code and reason; (0, "") if it did so without a word."""
+        """Receive messages until the server closes: its code and reason; (0, "") without a close frame."""
         try:
             while True:
                 self.take()
@@ -79,7 +79,7 @@ class LiveConsole:
 
 @contextmanager
 def live_console(url: str, *, query: str = "", origin: str | None = None, **more: Any) -> Iterator[LiveConsole]:
-    """Connected, and told how things are."""
+    """A connected console that has received the first snapshot."""
     address = url.removeprefix("http://")
     page = None if origin is None else Origin(origin)
     with connect(f"ws://{address}/v1/live{query}", origin=page, compression=None, **more) as socket:

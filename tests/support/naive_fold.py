@@ -1,4 +1,4 @@
-"""What events say, put together in plain dicts: beside the tables, and without any of their code."""
+"""A naive replay of journal events into plain dicts, independent of the code of the route tables."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from routebook.routes.state import Tables, shape_of
 
 
 class NaiveFold:
-    """`members` by group and id, `topics` by name and group, what a broker and a group last said, `mappings`."""
+    """`members` by group and id, `topics` by name and group, the last state of each broker and group, `mappings`."""
 
     def __init__(self) -> None:
         self.members: dict[tuple[str, int], tuple[str, str]] = {}
@@ -35,7 +35,7 @@ class NaiveFold:
     def tell(self, event: Event | UnknownEvent) -> None:
         match event:
             case ServerStarted(cold=True):
-                self.__init__()  # type: ignore[misc]  # all is forgotten
+                self.__init__()  # type: ignore[misc]  # a cold start clears everything
             case BrokerUp() | BrokerChanged():
                 key = (event.cluster, event.addr)
                 self.members = {
@@ -101,7 +101,7 @@ class NaiveFold:
                 queues[broker] = (perm & keep | add, *rest)
 
     def without_orphans(self) -> "NaiveFold":
-        """A journal may end between a broker's leaving and that of its topics: these go, too."""
+        """A journal can end between the removal of a broker and of its topics: remove these too."""
         alive = {broker for broker, _ in self.members}
         orphans = {broker for queues in self.topics.values() for broker in queues} - alive
         for topic in list(self.topics):
@@ -127,7 +127,7 @@ class NaiveFold:
 
 
 def plain(tables: Tables) -> dict[str, Any]:
-    """The same of real tables."""
+    """The same from a real route table."""
     return {
         "topics": {
             topic: {broker: tuple(shape_of(queue)) for broker, queue in entry.queues.items()}
@@ -151,7 +151,7 @@ def plain(tables: Tables) -> dict[str, Any]:
 
 
 def fold_journal(files: Files) -> tuple[NaiveFold, list[int], list[Hole]]:
-    """Everything from the first record on; the numbers that are there, and those that are not."""
+    """Replay from the first record; also the sequence numbers that exist and those that are missing."""
     fold, numbers, holes = NaiveFold(), [], []
     for item in read(files, from_seq=1):
         if isinstance(item, Line):

@@ -1,4 +1,4 @@
-"""The route tables once more, as the rules are told: plain dicts, searched from end to end, nothing kept twice."""
+"""A naive model of the route tables: plain dicts, linear search, no redundant indexes."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ Queues = dict[str, tuple[int, int, int, int]]
 
 
 class NaiveRoutes:
-    """Slow and obvious. Methods return what the caller sees; `told` gathers notices and closed connections."""
+    """Slow and simple. Methods return what the caller receives; `told` collects notices and closed connections."""
 
     def __init__(self) -> None:
         self.topics: dict[str, Queues] = {}  # topic → broker → perm, read, write, flag
@@ -21,7 +21,7 @@ class NaiveRoutes:
         self.mappings: dict[str, dict[str, Any]] = {}  # topic → broker → mapping
         self.told: list[tuple[Any, ...]] = []
 
-    # what it shows
+    # queries
 
     def ids(self, broker: str) -> list[int]:
         return sorted(i for name, i in self.members if name == broker)
@@ -76,7 +76,7 @@ class NaiveRoutes:
     def changed(self, key: tuple[str, str], version: Any) -> bool:
         return self.version(key) is None or self.version(key) != version
 
-    # what happens
+    # changes
 
     def heartbeat(self, key: tuple[str, str], now: int) -> None:
         if key in self.live:
@@ -208,7 +208,7 @@ class NaiveRoutes:
         self.name_groups(broker, None)
 
     def name_groups(self, broker: str, newcomer: str | None) -> None:
-        """A group is shown under its first cluster, while it has a member there; else under that of its least id."""
+        """A group belongs to its first cluster while it has a member there, else to that of its lowest id."""
         clusters = [self.members[broker, i][0] for i in self.ids(broker)]
         if not clusters:
             self.named.pop(broker, None)

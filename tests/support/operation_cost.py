@@ -1,4 +1,4 @@
-"""What an operation costs, counted rather than timed, so that the same code always gives the same number.
+"""The cost of an operation, counted instead of timed, so that the same code always gives the same number.
 
 opcodes   instructions of Python that were executed: every call, branch and loop of ours
 bytes     memory that was allocated at the most, beyond what was there before: copies that C code makes
@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 
 class Cost(NamedTuple):
-    """What one call cost."""
+    """The cost of one call."""
 
     opcodes: int
     bytes: int
 
 
 def cost_of(operation: Callable[[], object], *, before: int = 5) -> Cost:
-    """The cost of one more call, after `before` that fill caches. Counted twice: it must be the same."""
+    """The cost of a call after `before` calls that fill caches. It is counted twice and must be equal."""
     for _ in range(before):
         operation()
     gc.collect()
@@ -28,7 +28,7 @@ def cost_of(operation: Callable[[], object], *, before: int = 5) -> Cost:
     try:
         _opcodes(operation)  # from Python 3.12 on, the first traced call prepares code for being traced
         first, second = _opcodes(operation), _opcodes(operation)
-        assert first == second, f"one call took {first} instructions, the next {second}: nothing can be said"
+        assert first == second, f"one call took {first} instructions, the next {second}: the cost is not deterministic"
         return Cost(second, min(_peak_bytes(operation) for _ in range(3)))
     finally:
         gc.enable()
@@ -58,7 +58,7 @@ def _opcodes(operation: Callable[[], object]) -> int:
 def _peak_bytes(operation: Callable[[], object]) -> int:
     tracemalloc.start()
     try:
-        operation()  # what only the first traced call allocates is not counted
+        operation()  # excludes what only the first traced call allocates
         tracemalloc.reset_peak()
         before, _ = tracemalloc.get_traced_memory()
         operation()

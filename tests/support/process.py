@@ -1,4 +1,4 @@
-"""Runs `routebook serve` as a process of its own, and ends it whatever happens."""
+"""Runs `routebook serve` as a separate process, and always ends it."""
 
 import os
 import re
@@ -12,15 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
-START_TIMEOUT_S: Final = 30.0
-STOP_TIMEOUT_S: Final = 30.0
+START_TIMEOUT_S: Final = 120.0  # generous: a busy machine is no failure
+STOP_TIMEOUT_S: Final = 120.0
+LINE_TIMEOUT_S: Final = 60.0
 _COMMAND: Final = (sys.executable, "-c", "import sys; from routebook.cli import main; sys.exit(main())")
 _LISTENING: Final = re.compile(r"listening on (\S+):(\d+) \(nameserver\)")
 _SERVING_HTTP: Final = re.compile(r"listening on (\S+) \(http\)")
 
 
 class Process:
-    """A `routebook` process. What it prints is collected, so it never blocks on a full pipe."""
+    """A `routebook` process. Its output is collected, so that it never blocks on a full pipe."""
 
     def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("ROUTEBOOK_", "ROCKETMQ_"))}
@@ -49,61 +50,61 @@ class Process:
 
     @property
     def out(self) -> str:
-        """What stands on stdout so far."""
+        """The content of stdout so far."""
         with self._changed:
             return "".join(self._out)
 
     @property
     def log(self) -> str:
-        """What stands on stderr so far."""
+        """The content of stderr so far."""
         with self._changed:
             return "".join(self._log)
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs."""
+        """None while the process runs."""
         return self._process.poll()
 
     def wait_until_listening(self) -> None:
-        """Until the line is there; an error with everything printed if the process ends first."""
+        """Wait for the line; if the process ends first, the error contains its output."""
         found = self._wait_for(self._out, _LISTENING, START_TIMEOUT_S)
         self.host, self.port = found[1], int(found[2])
 
     def wait_until_http(self) -> str:
-        """Where HTTP is served, as soon as it is: `http://HOST:PORT`."""
+        """Wait for the HTTP port: `http://HOST:PORT`."""
         return f"http://{self._wait_for(self._out, _SERVING_HTTP, START_TIMEOUT_S)[1]}"
 
-    def wait_for_out(self, pattern: str, *, timeout_s: float = 20.0) -> re.Match[str]:
-        """Until a line on stdout matches."""
+    def wait_for_out(self, pattern: str, *, timeout_s: float = LINE_TIMEOUT_S) -> re.Match[str]:
+        """Wait until a line on stdout matches."""
         return self._wait_for(self._out, re.compile(pattern), timeout_s)
 
-    def wait_for_log(self, pattern: str, *, timeout_s: float = 20.0) -> re.Match[str]:
-        """Until a log line matches."""
+    def wait_for_log(self, pattern: str, *, timeout_s: float = LINE_TIMEOUT_S) -> re.Match[str]:
+        """Wait until a log line matches."""
         return self._wait_for(self._log, re.compile(pattern), timeout_s)
 
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 
     def wait(self, *, timeout_s: float = STOP_TIMEOUT_S) -> int:
-        """Its exit code, when it has ended and all it printed is here."""
+        """Wait for the end of the process and of its output; return the exit code."""
         code = self._process.wait(timeout_s)
         for reader in self._readers:
             reader.join(timeout_s)
         return code
 
     def stop(self) -> int:
-        """Ask it to end, and wait for it."""
+        """Send SIGTERM and wait."""
         self.send(signal.SIGTERM)
         return self.wait()
 
     def kill(self) -> None:
-        """End it now, if it still runs, and free what it held."""
+        """Kill it if it still runs, and release its resources."""
         if self._process.poll() is None:
             self._process.kill()
         self.wait()
 
     def resident_bytes(self) -> int:
-        """How much memory it takes."""
+        """Resident memory."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) * 1024
 
@@ -136,7 +137,7 @@ class Process:
                     state = f"ended with {self._process.poll()}" if ended else "is still running"
                     everything = "".join(self._out) + "".join(self._log)
                     raise AssertionError(
-                        f"no line with {pattern.pattern!r}; the process {state}, and printed:\n{everything}"
+                        f"no line matches {pattern.pattern!r}; the process {state}; its output:\n{everything}"
                     )
                 self._changed.wait(min(left, 0.5))
 
@@ -149,7 +150,7 @@ def serving(
     http: str = "off",
     settings: Mapping[str, object] | None = None,
 ) -> Iterator[Process]:
-    """A NameServer that listens, with these settings by their keys."""
+    """A running NameServer with these settings."""
     process = start(home, *arguments, listen=listen, http=http, settings=settings)
     try:
         process.wait_until_listening()
@@ -165,7 +166,7 @@ def start(
     http: str = "off",
     settings: Mapping[str, object] | None = None,
 ) -> Process:
-    """The same, without waiting: for those that are not expected to start. The caller ends it."""
+    """Start a NameServer without waiting; the caller ends it."""
     defined = [f"-D{key}={_text(value)}" for key, value in (settings or {}).items()]
     return Process("serve", "--home", str(home), "--listen", listen, "--http", http, *defined, *arguments)
 

@@ -1,4 +1,4 @@
-"""Random traffic at a real route table, and the journal records it leaves; and routes replayed from them naively."""
+"""Random traffic for a real route table with the journal records it produces, and a naive replay of them."""
 
 from collections.abc import Sequence
 from random import Random
@@ -28,7 +28,7 @@ _BROKERS = ["a", "b", "c"]
 
 
 class Traffic:
-    """One NameServer over several starts. Its clock may jump back."""
+    """One NameServer over several starts. Its clock can jump back."""
 
     def __init__(self, seed: int, *, ns: str = "n") -> None:
         self.random = Random(seed)
@@ -163,7 +163,7 @@ class Traffic:
 
 
 def tables_after(records: Sequence[Record]) -> RouteTable:
-    """The tables from their events, one by one."""
+    """Replay the tables from their events."""
     table = RouteTable()
     for record in records:
         event = record.event
@@ -175,7 +175,7 @@ def tables_after(records: Sequence[Record]) -> RouteTable:
 
 
 def prefix_at(records: Sequence[Record], at_ms: int) -> list[Record]:
-    """All records up to the last that no later time than `at_ms` was seen before."""
+    """All records up to `at_ms` on a clock that never goes back."""
     return [record for record, latest in zip(records, running_max(records), strict=True) if latest <= at_ms]
 
 
@@ -188,7 +188,7 @@ def running_max(records: Sequence[Record]) -> list[int]:
 
 
 def sorted_route(route: TopicRoute | None) -> TopicRoute | None:
-    """The same with its brokers by name: their order means nothing."""
+    """The same with brokers sorted by name; their order is not significant."""
     if route is None:
         return None
     return msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""A proxy between a broker and a NameServer that writes down every request: what a real broker says, and when."""
+"""A proxy between a broker and a NameServer that records every request with its time."""
 
 import contextlib
 import socket
@@ -12,8 +12,8 @@ from routebook.wire.peer import Peer
 
 
 @dataclass(frozen=True)
-class Said:
-    """One request, and how many seconds after the first one of the recording it came."""
+class RecordedRequest:
+    """One request, and its time in seconds after the first one."""
 
     at_s: float
     command: Command
@@ -22,22 +22,22 @@ class Said:
 
 @dataclass
 class Recording:
-    """What came through, in order."""
+    """All requests in order."""
 
     address: tuple[str, int]
-    said: list[Said] = field(default_factory=list)
+    requests: list[RecordedRequest] = field(default_factory=list)
     connections: int = 0
 
-    def of(self, code: int) -> list[Said]:
-        return [one for one in self.said if one.command.code == code]
+    def of(self, code: int) -> list[RecordedRequest]:
+        return [one for one in self.requests if one.command.code == code]
 
     def codes(self) -> set[int]:
-        return {one.command.code for one in self.said}
+        return {one.command.code for one in self.requests}
 
 
 @contextlib.contextmanager
 def recording(nameserver: tuple[str, int]) -> Iterator[Recording]:
-    """Listens on a free port and hands everything on to the NameServer, until the block ends."""
+    """Listen on a free port and forward everything to the NameServer until the block ends."""
     listener = socket.create_server(("127.0.0.1", 0))
     record = Recording(listener.getsockname()[:2])
     lock = threading.Lock()
@@ -70,11 +70,11 @@ def recording(nameserver: tuple[str, int]) -> Iterator[Recording]:
 
     def note(peer: Peer, data: bytes) -> None:
         at_s = time.monotonic() - began
-        binary = len(data) > 4 and data[4] == 1  # the header's type; requests are small, so a chunk begins a frame
+        binary = len(data) > 4 and data[4] == 1  # header type; requests are small, so a chunk starts a frame
         peer.feed(data)
         while (command := peer.next_command()) is not None:
             with lock:
-                record.said.append(Said(at_s, command, binary))
+                record.requests.append(RecordedRequest(at_s, command, binary))
 
     acceptor = threading.Thread(target=accept, daemon=True)
     acceptor.start()

@@ -1,4 +1,4 @@
-"""Brokers that are registered at NameServers for as long as a test lasts, each over connections of its own."""
+"""Brokers that stay registered at a NameServer for the duration of a test."""
 
 import asyncio
 import threading
@@ -41,7 +41,7 @@ def broker(
 
 @contextmanager
 def registered(address: str, brokers: Sequence[Registration]) -> Iterator[None]:
-    """All of these, over one connection that is held in a thread of its own."""
+    """Register all of them over one connection, which a thread keeps open."""
     ready, done = threading.Event(), threading.Event()
     failed: list[BaseException] = []
 
@@ -55,7 +55,7 @@ def registered(address: str, brokers: Sequence[Registration]) -> Iterator[None]:
     def work() -> None:
         try:
             asyncio.run(hold())
-        except BaseException as error:  # noqa: BLE001 - told to the test
+        except BaseException as error:  # noqa: BLE001 - raised again in the test
             failed.append(error)
             ready.set()
 

@@ -1,4 +1,4 @@
-"""A small remoting client for end-to-end tests: raw bytes in any chunks, TLS or plain, and frames back."""
+"""A blocking remoting client for end-to-end tests: sends bytes in any chunks, over TLS or plain TCP."""
 
 import json
 import socket
@@ -13,7 +13,7 @@ KV_NAMESPACE: Final = "tests"
 
 
 class Client(Link):
-    """A connection whose bytes a test decides: `before` goes first (a PROXY header), then TLS if there is a context."""
+    """One connection: sends `before` first (a PROXY header), then starts TLS if it has a context."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Client(Link):
             self._socket.sendall(chunk)
 
     def receive_many(self, count: int) -> list[Reply]:
-        """So many answers, in the order they come."""
+        """The next `count` replies, in order of arrival."""
         replies: list[Reply] = []
         for _ in range(count):
             raw = self.receive()
@@ -56,7 +56,7 @@ class Client(Link):
         return replies
 
     def receive_rest(self) -> bytes:
-        """All bytes until the server closes."""
+        """All bytes until the server closes the connection."""
         rest = self._pending
         self._pending = b""
         self._socket.settimeout(ANSWER_TIMEOUT_S)
@@ -70,7 +70,7 @@ class Client(Link):
             rest += chunk
 
     def is_closed_by_server(self, *, within_s: float = ANSWER_TIMEOUT_S) -> bool:
-        """Whether the server closes, and says nothing before."""
+        """Whether the server closes the connection without sending anything."""
         self._socket.settimeout(within_s)
         try:
             return self._socket.recv(1) == b""
@@ -81,7 +81,7 @@ class Client(Link):
 
 
 def trusting_anybody() -> ssl.SSLContext:
-    """A TLS client as RocketMQ's are by default: it looks at no certificate."""
+    """A TLS context as RocketMQ clients have by default: certificates are not verified."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -133,7 +133,7 @@ def register(
 
 
 def eventually(condition: Callable[[], bool], what: str, *, within_s: float = 20.0) -> None:
-    """Poll until it is so."""
+    """Poll until the condition holds."""
     deadline = time.monotonic() + within_s
     while not condition():
         if time.monotonic() > deadline:

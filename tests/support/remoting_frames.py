@@ -1,4 +1,4 @@
-"""RocketMQ frames as a client writes and reads them, independent of Routebook's own codec, over a blocking socket.
+"""RocketMQ frames on a blocking socket, independent of Routebook's own codec.
 
 A frame is `length:4 | type:1 headerLength:3 | header | body`, all big-endian.
 """
@@ -18,7 +18,7 @@ ANSWER_TIMEOUT_S: Final = 20.0
 
 
 class Silence(Exception):
-    """Nothing came back in time, and the connection is still open."""
+    """No reply in time, and the connection is still open."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +56,13 @@ class Request:
 
 
 def frame(header: bytes, body: bytes = b"", *, header_type: int = TYPE_JSON) -> bytes:
-    """Length words around a header and a body, whatever they hold."""
+    """A frame with correct length words around any header and body."""
     return struct.pack(">iI", 4 + len(header) + len(body), header_type << 24 | len(header)) + header + body
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A frame that came back, its header taken apart (the servers under test answer in JSON)."""
+    """A received frame with its parsed header (the servers under test reply in JSON)."""
 
     raw: bytes
     header: Mapping[str, Any]
@@ -92,7 +92,7 @@ class Reply:
 
 
 def split_frames(data: bytes) -> list[bytes]:
-    """The whole frames in `data`; what is left over is an error."""
+    """All frames in `data`; an incomplete frame is an error."""
     frames: list[bytes] = []
     while data:
         size = 4 + int.from_bytes(data[:4], "big")
@@ -104,7 +104,7 @@ def split_frames(data: bytes) -> list[bytes]:
 
 
 class Link:
-    """One connection to a server: bytes out, frames back."""
+    """One connection to a server: sends bytes, receives frames."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._socket = socket.create_connection(address, timeout=ANSWER_TIMEOUT_S)
@@ -112,7 +112,7 @@ class Link:
         self._pending = b""
 
     def send(self, data: bytes) -> bool:
-        """Send all of it; false where the server had closed."""
+        """Send everything; false if the server has closed the connection."""
         try:
             self._socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
@@ -120,7 +120,7 @@ class Link:
         return True
 
     def receive(self, *, timeout_s: float = ANSWER_TIMEOUT_S) -> bytes | None:
-        """The next frame; None where the server closes. Raises Silence where neither comes."""
+        """The next frame; None if the server closes. Raises Silence if neither happens in time."""
         deadline = time.monotonic() + timeout_s
         while len(self._pending) < 4 or len(self._pending) < 4 + int.from_bytes(self._pending[:4], "big"):
             try:
@@ -139,7 +139,7 @@ class Link:
 
     @property
     def leftover(self) -> bytes:
-        """Bytes that came but are no whole frame."""
+        """Received bytes that are not a complete frame."""
         return self._pending
 
     def ask(self, request: Request) -> Reply:

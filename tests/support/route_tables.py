@@ -1,4 +1,4 @@
-"""What tests of the route table share: short ways to say a registration, and a table as plain values."""
+"""Short constructors for registrations, and route tables as plain values, for tests of the route table."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -45,7 +45,7 @@ def queue(broker: str, *, perm: int = READ_WRITE, read: int = 8, write: int = 8,
 
 
 def queues(*, perm: int = READ_WRITE, read: int = 8, write: int = 8, flag: int = 0) -> Queues:
-    """The same as an event tells it."""
+    """The same as in an event."""
     return Queues(perm, read, write, flag)
 
 
@@ -98,7 +98,7 @@ def register(
     policy: RoutePolicy = PLAIN,
     fingerprint: bytes | None = None,
 ) -> Change:
-    """Register something that is taken in."""
+    """Register, and check that the registration is accepted."""
     result, change = table.register(what, connection=connection, now_ms=now_ms, policy=policy, fingerprint=fingerprint)
     assert result is not None
     return change
@@ -116,20 +116,20 @@ def unregister(
     broker_id: int | None = None,
     policy: RoutePolicy = PLAIN,
 ) -> Change:
-    """104 for what was registered, by default over an operator's connection."""
+    """104 for a registration, by default over an operator's connection."""
     said_id = what.broker_id if broker_id is None else broker_id
     return table.unregister(what.key, broker=what.broker, broker_id=said_id, connection=connection, policy=policy)
 
 
 def route(table: RouteTable, topic: str, policy: RoutePolicy = PLAIN) -> TopicRoute:
-    """A route that is there."""
+    """The route of a topic, which must exist."""
     found = table.route(topic, policy)
     assert found is not None, topic
     return found
 
 
 def addrs(table: RouteTable, topic: str, broker: str = "broker-a", policy: RoutePolicy = PLAIN) -> dict[int, str]:
-    """The addresses that a topic's route shows for a broker."""
+    """The addresses of a broker in the route of a topic."""
     return {data.broker_name: data.broker_addrs for data in route(table, topic, policy).broker_datas}[broker]
 
 
@@ -144,7 +144,7 @@ def key(addr: str = MASTER, cluster: str = "DefaultCluster") -> BrokerKey:
 
 
 def dump(table: Tables) -> dict[str, Any]:
-    """All that the tables know, but for times, connections and revisions."""
+    """The whole content of the tables, except times, connections and revisions."""
     return {
         "topics": {topic: dict(entry.queues) for topic, entry in table.topic_table.items()},
         "groups": {
@@ -167,7 +167,7 @@ def dump(table: Tables) -> dict[str, Any]:
 
 
 def check_consistency(table: Tables) -> None:
-    """What always holds between the tables."""
+    """Check the invariants between the tables."""
     seated = {
         (broker, seat.broker_id, key)
         for key, lease in table.lease_table.items()

@@ -1,4 +1,4 @@
-"""A tiny server that does what a test tells it to: answers, closes, garbage, silence. It knows no Routebook code."""
+"""A server that follows the script of a test: it replies, closes, sends garbage, or does nothing."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from tests.support.remoting_frames import frame
 
 
 class Request:
-    """A request as it arrived."""
+    """A received request."""
 
     def __init__(self, header: dict[str, Any], body: bytes) -> None:
         self.header = header
@@ -41,7 +41,7 @@ class Conversation:
         self._writer = writer
 
     async def request(self) -> Request:
-        """The next request; EOFError where the client closed."""
+        """The next request; EOFError if the client closed the connection."""
         length = int.from_bytes(await self._reader.readexactly(4), "big")
         data = await self._reader.readexactly(length)
         header_length = int.from_bytes(data[1:4], "big")
@@ -62,11 +62,11 @@ class Conversation:
         self.write(frame(json.dumps(header).encode(), body))
 
     def write(self, data: bytes) -> None:
-        """Any bytes."""
+        """Send any bytes."""
         self._writer.write(data)
 
     async def closed_by_client(self) -> None:
-        """Wait until the client closes; what it still sends is ignored."""
+        """Wait until the client closes; ignore what it still sends."""
         while await self._reader.read(1 << 16):
             pass
 
@@ -75,7 +75,7 @@ class Conversation:
         self._writer.close()
 
     def reset(self) -> None:
-        """Close as a crashed process does."""
+        """Reset the connection, as a crashed process does."""
         connection: socket.socket = self._writer.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
         self._writer.transport.abort()
@@ -85,7 +85,7 @@ Script = Callable[[Conversation], Awaitable[None]]
 
 
 class ScriptedNameServer:
-    """Runs the script for each connection; at its end the connection is closed. An error in it fails the test."""
+    """Runs the script for each connection and then closes it. An error in the script fails the test."""
 
     def __init__(self, script: Script, *, tls: ssl.SSLContext | None = None) -> None:
         self.connections = 0
@@ -128,26 +128,26 @@ class ScriptedNameServer:
         try:
             await self._script(Conversation(reader, writer, self.connections))
         except (EOFError, ConnectionError, ssl.SSLError, asyncio.CancelledError):
-            pass  # the client is gone, or the test is over
-        except Exception as error:  # noqa: BLE001 - kept for the test's end
+            pass  # the client closed, or the test is over
+        except Exception as error:  # noqa: BLE001 - raised at the end of the test
             self._errors.append(error)
         finally:
             writer.close()
 
 
 async def answer_all(conversation: Conversation, body: bytes = b'{"topicList":["t"]}') -> None:
-    """A script: the same answer to everything."""
+    """A script: the same reply to every request."""
     while True:
         conversation.answer(await conversation.request(), body)
 
 
 async def never_answer(conversation: Conversation) -> None:
-    """A script: take all, answer nothing."""
+    """A script: read everything, reply to nothing."""
     await conversation.closed_by_client()
 
 
 def unused_port() -> int:
-    """A port of 127.0.0.1 where nothing listens just now."""
+    """A port of 127.0.0.1 that is currently free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

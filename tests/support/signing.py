@@ -1,4 +1,4 @@
-"""Signed requests for tests, and a file of identities."""
+"""Signed requests, and an identities file."""
 
 import base64
 import hashlib
@@ -59,7 +59,7 @@ def identities_file(path: Path, text: str = IDENTITIES, *, mode: int = 0o600) ->
 
 
 def signed(request: Request, access_key: str, secret: str | None = None) -> Request:
-    """The request with a signature, made independently of Routebook's own."""
+    """The request with a signature, computed independently of Routebook's code."""
     ext = {**(request.ext or {}), "AccessKey": access_key}
     content = "".join(ext[name] for name in sorted(ext)).encode() + request.body
     key = (SECRETS[access_key] if secret is None else secret).encode()

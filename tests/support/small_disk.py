@@ -1,4 +1,4 @@
-"""A real file system of one mebibyte, or a few, where this user may mount one."""
+"""A small tmpfs, for tests of full and read-only disks; needs the permission to mount."""
 
 import subprocess
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ class SmallDisk:
         self.path = path
 
     def fill(self) -> None:
-        """Until nothing fits any more."""
+        """Write until the disk is full."""
         with (self.path / "ballast").open("wb", buffering=0) as file:
             try:
                 while True:
@@ -32,7 +32,7 @@ class SmallDisk:
 
 @contextmanager
 def small_disk(path: Path, *, mebibytes: int = 1) -> Iterator[SmallDisk]:
-    """Mounted at `path`; the test is skipped where that is not allowed."""
+    """Mount it at `path`; skip the test if that is not permitted."""
     path.mkdir()
     try:
         made = subprocess.run(

@@ -1,4 +1,4 @@
-"""A few dozen make-believe brokers, an operator and a client, who never agree on anything: traffic for a soak."""
+"""Traffic for the soak test: a few dozen simulated brokers with conflicting changes, an operator, and a client."""
 
 import asyncio
 import contextlib
@@ -6,47 +6,19 @@ import random
 from collections.abc import Coroutine
 
 from tests.support.core_client import register_body
+from tests.support.reconnecting_client import ReconnectingClient
 from tests.support.remoting import put_kv, route
-from tests.support.remoting_frames import Reply, Request
+from tests.support.remoting_frames import Request
 
 TOPICS = [f"topic-{n:02d}" for n in range(60)]
-_ANSWER_S = 20.0
-
-
-class Wire:
-    """A connection that is made when it is needed. ConnectionError where nobody answers."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-
-    async def ask(self, request: Request) -> Reply:
-        try:
-            if self._streams is None:
-                self._streams = await asyncio.open_connection("127.0.0.1", self._port)
-            reader, writer = self._streams
-            writer.write(request.encode())
-            async with asyncio.timeout(_ANSWER_S):
-                length = await reader.readexactly(4)
-                return Reply.parse(length + await reader.readexactly(int.from_bytes(length, "big")))
-        except (OSError, asyncio.IncompleteReadError) as gone:
-            await self.close()
-            raise ConnectionError from gone
-
-    async def close(self) -> None:
-        streams, self._streams = self._streams, None
-        if streams is not None:
-            streams[1].close()
-            with contextlib.suppress(OSError):
-                await streams[1].wait_closed()
 
 
 class FakeBroker:
-    """Registers about once a second; crashes, stops, freezes and changes its topics as chance has it."""
+    """Registers about once a second; crashes, stops, freezes and changes its topics at random."""
 
     def __init__(self, number: int, port: int, chance: random.Random) -> None:
         group, broker_id = divmod(number, 2)
-        self.wire = Wire(port)
+        self.client = ReconnectingClient(port)
         self._chance = chance
         self._counter = 1
         self._topics = {f"broker-{group:02d}", *chance.sample(TOPICS, 20)}
@@ -67,35 +39,35 @@ class FakeBroker:
                 await self.register()
                 match chance.randrange(12):
                     case 0:
-                        await self.wire.close()  # a crash: the connection goes without a word
+                        await self.client.close()  # a crash: the connection closes without 104
                     case 1:
-                        await self.wire.ask(Request(code=104, ext=self._ext))
-                        await self.wire.close()
+                        await self.client.ask(Request(code=104, ext=self._ext))
+                        await self.client.close()
                     case 2:
-                        await _pause(ended, 7)  # frozen: its lease ends
+                        await _pause(ended, 7)  # frozen: its lease expires
                     case 3 | 4:
                         self._topics ^= {chance.choice(TOPICS)}
                         self._counter += 1
                     case 5:
-                        await self.wire.ask(Request(code=322, ext=self._ext, body=b"{}"))
+                        await self.client.ask(Request(code=322, ext=self._ext, body=b"{}"))
                     case 6:
-                        await self.wire.ask(Request(code=904, ext=self._ext))
+                        await self.client.ask(Request(code=904, ext=self._ext))
             await _pause(ended, chance.uniform(0.2, 1.5))
 
     async def settle(self) -> None:
-        """Register once more, for long."""
-        await self.wire.close()
+        """Register once more, with a long lease."""
+        await self.client.close()
         self._ext["heartbeatTimeoutMillis"] = "600000"
         await self.register()
 
     async def register(self) -> None:
         body = register_body(*sorted(self._topics), counter=self._counter)
-        await self.wire.ask(Request(code=103, ext=self._ext, body=body))
+        await self.client.ask(Request(code=103, ext=self._ext, body=body))
 
 
 async def operate(port: int, chance: random.Random, ended: asyncio.Event, acknowledged: list[str]) -> None:
-    """Wipes, restores, deletes, and writes KV entries; notes the entries that were acknowledged."""
-    wire, number = Wire(port), 0
+    """Wipe, restore, delete, and write KV entries; record the acknowledged entries."""
+    client, number = ReconnectingClient(port), 0
     while not ended.is_set():
         number += 1
         broker = {"brokerName": f"broker-{chance.randrange(16):02d}"}
@@ -108,22 +80,22 @@ async def operate(port: int, chance: random.Random, ended: asyncio.Event, acknow
             ]
         )
         with contextlib.suppress(ConnectionError):
-            reply = await wire.ask(request)
+            reply = await client.ask(request)
             if request.code == 100 and reply.code == 0:
                 acknowledged.append(str(number))
         await _pause(ended, chance.uniform(0, 0.3))
-    await wire.close()
+    await client.close()
 
 
 async def look_up(port: int, chance: random.Random, ended: asyncio.Event) -> None:
-    """A client that asks for whatever topic."""
-    wire = Wire(port)
+    """Look up random topics."""
+    client = ReconnectingClient(port)
     while not ended.is_set():
         with contextlib.suppress(ConnectionError):
             for _ in range(50):
-                assert (await wire.ask(route(chance.choice(TOPICS)))).code in {0, 17}
+                assert (await client.ask(route(chance.choice(TOPICS)))).code in {0, 17}
         await _pause(ended, 0.1)
-    await wire.close()
+    await client.close()
 
 
 async def _pause(ended: asyncio.Event, seconds: float) -> None:
@@ -133,7 +105,7 @@ async def _pause(ended: asyncio.Event, seconds: float) -> None:
 
 
 async def together(*parts: Coroutine[None, None, None]) -> None:
-    """All of them; the first that fails ends the others."""
+    """Run all of them; the first failure cancels the others."""
     async with asyncio.TaskGroup() as group:
         for part in parts:
             group.create_task(part)

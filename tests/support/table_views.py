@@ -1,4 +1,4 @@
-"""What a NameServer answers over remoting, and what a journal tells, in one form: they must agree."""
+"""The route tables in one comparable form: as a NameServer answers over remoting, and as its journal replays them."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ def over_remoting(client: Link) -> View:
     for name in names:
         reply = client.ask(route(name))
         if reply.code == 17:
-            continue  # gone since the list was made
+            continue  # deleted since the list was made
         topics[name] = {
             queue["brokerName"]: (
                 queue["perm"],
@@ -27,7 +27,7 @@ def over_remoting(client: Link) -> View:
             )
             for queue in json.loads(reply.body)["queueDatas"]
         }
-    # ids are written without quotes here, as Java does
+    # ids have no quotes here, as in Java
     table = json.loads(_quoted(client.ask(Request(code=106)).body))["brokerAddrTable"]
     groups = {
         name: (data["cluster"], {int(broker_id): addr for broker_id, addr in data["brokerAddrs"].items()})
@@ -37,7 +37,7 @@ def over_remoting(client: Link) -> View:
 
 
 def from_journal(fold: NaiveFold) -> View:
-    """The same of a journal's events."""
+    """The same from the events of a journal."""
     return {
         "topics": fold.topics,
         "groups": {
@@ -48,7 +48,7 @@ def from_journal(fold: NaiveFold) -> View:
 
 
 def _quoted(body: bytes) -> str:
-    """Fastjson leaves numbers as keys bare, which is not JSON."""
+    """Quote number keys, which fastjson writes without quotes."""
     text = body.decode()
     for broker_id in range(10):
         for before in "{,":

@@ -1,4 +1,4 @@
-"""What NameServers show, made by hand: brokers with their topics, and routes that follow from them."""
+"""Views of NameServers built by hand: brokers with their topics, and the resulting routes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ def queues(broker: str, *, read: int = 8, write: int = 8, perm: int = 6) -> Queu
 
 
 def group(name: str, *, cluster: str = "c1", zone: str | None = None, **members: str) -> BrokerData:
-    """`m0="10.0.0.1:10911"` is the master; without members, a master with an address that follows from the name."""
+    """`m0="10.0.0.1:10911"` is the master; without members, a master with an address derived from the name."""
     addrs = {int(key[1:]): addr for key, addr in members.items()} or {0: f"{name}.example:10911"}
     return BrokerData(broker_addrs=addrs, broker_name=name, cluster=cluster, enable_acting_master=False, zone_name=zone)
 
@@ -59,5 +59,5 @@ def view(
 
 
 def on(name: str, *topics: str, cluster: str = "c1") -> tuple[BrokerData, dict[str, QueueData]]:
-    """A broker with a master, and these topics on it."""
+    """A broker with a master and these topics."""
     return group(name, cluster=cluster), {topic: queues(name) for topic in topics}
