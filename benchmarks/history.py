@@ -26,7 +26,7 @@ from routebook.events import (
     TopicCause,
     TopicsChanged,
 )
-from routebook.history.index.feeder import Feeder
+from routebook.history.index.follower import IndexFollower
 from routebook.history.query.history import History
 from routebook.journal.files import FolderFiles
 from routebook.journal.record import RecordEncoder
@@ -135,7 +135,7 @@ def main() -> None:
 
 def index(path: Path, files: FolderFiles, records: int) -> None:
     began, cpu = time.perf_counter(), time.process_time()
-    feeder = Feeder(path, files, rest=0)
+    feeder = IndexFollower(path, files, rest=0)
     feeder.start()
     while feeder.status().state != "following":
         time.sleep(0.05)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from routebook.errors import JournalError, ProtocolError, SnapshotError
-from routebook.history.index.feeder import Feeder
+from routebook.history.index.follower import IndexFollower
 from routebook.journal.read.reader import Line, read
 from routebook.journal.record import decode_record
 from routebook.journal.segments import RESERVE_NAME
@@ -107,10 +107,10 @@ async def test_a_server_without_its_history_thread_serves_routes(
 ) -> None:
     """Found by chaos tests with little memory: the history index could not start, and the process exited."""
 
-    def no_thread(_feeder: Feeder) -> None:
+    def no_thread(_feeder: IndexFollower) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(Feeder, "start", no_thread)
+    monkeypatch.setattr(IndexFollower, "start", no_thread)
     async with running(tmp_path) as server, connected(server) as talk:
         await server.start_history_and_peers()
         assert (await talk.ask(Request(code=105, ext={"topic": "absent"}))).code == 17

@@ -96,7 +96,7 @@ def test_what_retention_leaves_is_as_it_was(seed: int, steps: int) -> None:
         before = [(history.route_at(topic, at_ms).route, history.brokers_at(at_ms)) for topic, at_ms in questions]
         db = open_index(path)
         indexer = Indexer(db)
-        indexer.forget_before(first, records[first - 1].at)
+        indexer.prune_before(first, records[first - 1].at)
         after = [(history.route_at(topic, at_ms).route, history.brokers_at(at_ms)) for topic, at_ms in questions]
         db.close()
         history.close()

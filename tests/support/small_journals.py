@@ -1,4 +1,4 @@
-"""Journal folders written by hand: a few brokers that come and go, a second apart."""
+"""Small journal folders written event by event, and the history index over them."""
 
 from pathlib import Path
 
@@ -12,6 +12,10 @@ from routebook.events import (
     TopicCause,
     TopicsChanged,
 )
+from routebook.history.index.follower import IndexFollower
+from routebook.history.query.answers import PastRoute
+from routebook.history.query.history import History
+from routebook.history.query.offline import open_offline
 from routebook.journal.files import FolderFiles
 from routebook.journal.record import RecordEncoder
 from routebook.journal.write.backlog import Pending
@@ -43,7 +47,7 @@ def gone(*topics: str, broker: str = "a") -> TopicsChanged:
 
 
 class Journal:
-    """A journal folder that is written by hand: each call is what one request brought about."""
+    """A journal folder; each call of `write` adds the events of one request as a segment."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -58,10 +62,49 @@ class Journal:
             self.seq += 1
             at_ms = BORN + int(at_s * 1000)
             batch.append(Pending(self.seq, at_ms, encoder.line(event, seq=self.seq, at_ms=at_ms)))
-        log = OpenSegment(self.files, options=JournalOptions())
-        log.commit(batch, now_s=0)
-        log.roll()
+        segment = OpenSegment(self.files, options=JournalOptions())
+        segment.commit(batch, now_s=0)
+        segment.roll()
         if roll:
-            (finished,) = log.finished
+            (finished,) = segment.finished
             roll_segment(self.files, finished.name, finished.span)
         return self.seq
+
+
+def route_at(journal: Journal, topic: str, at_s: float) -> PastRoute:
+    """Query the history without a running server."""
+    with open_offline(journal.home) as history:
+        return history.route_at(topic, BORN + int(at_s * 1000))
+
+
+def broker_names(past: PastRoute) -> list[str] | None:
+    return None if past.route is None else [data.broker_name for data in past.route.broker_datas]
+
+
+class IndexRun:
+    """An index that follower after follower continues; `catch_up` indexes the journal to its end."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.path = journal.home / "history.db"
+        self.journal = journal
+        self.logged: list[str] = []
+        self.follower: IndexFollower | None = None
+
+    def catch_up(self) -> IndexFollower:
+        """Stopping a follower indexes the rest of the journal."""
+        self.stop()
+        self.follower = IndexFollower(self.path, self.journal.files, rest=0, log=self.logged.append)
+        self.follower.start()
+        self.follower.stop()
+        return self.follower
+
+    def stop(self) -> None:
+        if self.follower is not None:
+            self.follower.stop()
+
+    def route_at(self, topic: str, at_s: float) -> PastRoute:
+        history = History(self.path)
+        try:
+            return history.route_at(topic, BORN + int(at_s * 1000))
+        finally:
+            history.close()

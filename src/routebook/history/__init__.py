@@ -1,9 +1,9 @@
-"""Any past route in a moment: an index over the journal in one SQLite file, made from the journal and nothing else.
+"""Route history: an index over the journal in one SQLite file, derived from the journal alone.
 
-feeding   Feeder: a thread that follows the journal           the server
-history   History: route_at, brokers_at, timeline             whoever asks
-offline   open_offline: the same without a server             the command line
-answers   what they answer                                    docs/history.md
+index/follower   IndexFollower: a thread that follows the journal      used by the server
+query/history    History: route_at, brokers_at, timeline, sessions     used by the HTTP API and the command line
+query/offline    open_offline: the same without a running server       used by the command line
+query/answers    the returned structs                                  docs/history.md
 """
 
 from typing import Final

@@ -114,7 +114,7 @@ def test_wrong_usage(args: tuple[str, ...]) -> None:
 def test_a_home_without_a_journal(tmp_path: Path) -> None:
     ran = history("T", home=tmp_path)
     assert ran.code == 1
-    assert "no records" in ran.err
+    assert "the journal is empty" in ran.err
 
 
 def test_a_server_that_cannot_be_reached(unused_port: int) -> None:

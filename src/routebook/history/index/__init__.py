@@ -1,1 +1,1 @@
-"""The history index: its SQLite schema, and the indexer that follows the journal."""
+"""The history index: its SQLite schema, and the indexer that fills it from the journal."""

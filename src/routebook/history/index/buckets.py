@@ -1,7 +1,7 @@
-"""Many topics of a broker at once: 256 topics, by their ids, are a bucket; what is the same is written the same. Pure.
+"""Packs the queue settings of many topics of a broker: 256 topics, by id, form a bucket, encoded canonically. Pure.
 
-A content is a list of (queues or null, the topics that have them as one byte each), sorted, as MessagePack: most
-brokers have a handful of distinct queues, so 256 topics take some 300 bytes.
+The encoding is a sorted MessagePack list of (queues or null, topics with these queues as one byte each). Most brokers
+have few distinct queue settings, so 256 topics take about 300 bytes.
 """
 
 from collections.abc import Iterable
@@ -25,35 +25,35 @@ def bucket_of(topic_id: int) -> int:
 
 
 def by_bucket(cells: Iterable[tuple[int, Cell | None]]) -> dict[int, list[tuple[int, Cell | None]]]:
-    """The same, parted by bucket."""
-    parted: dict[int, list[tuple[int, Cell | None]]] = {}
+    """Group cells by bucket."""
+    buckets: dict[int, list[tuple[int, Cell | None]]] = {}
     for cell in cells:
-        parted.setdefault(cell[0] >> BUCKET_BITS, []).append(cell)
-    return parted
+        buckets.setdefault(bucket_of(cell[0]), []).append(cell)
+    return buckets
 
 
 def pack(cells: Iterable[tuple[int, Cell | None]]) -> bytes:
-    """Cells of one bucket, each topic once."""
+    """Encode the cells of one bucket, each topic once."""
     offsets: dict[Cell | None, list[int]] = {}
     for topic_id, queues in cells:
         offsets.setdefault(queues, []).append(topic_id & _OFFSET)
     content = [(queues, bytes(sorted(topics))) for queues, topics in offsets.items()]
-    content.sort(key=lambda entry: entry[1])  # no two have the same first topic
+    content.sort(key=lambda entry: entry[1])  # unique: each topic occurs once
     return _encode(content)
 
 
 def fingerprint(body: bytes) -> bytes:
-    """What tells one content from another."""
+    """Hash an encoded bucket."""
     return blake2b(body, digest_size=16).digest()
 
 
 def unpack(body: bytes) -> Content:
-    """What `pack` packed."""
+    """Decode what `pack` encoded."""
     return _decoder.decode(body)
 
 
 def find(content: Content, topic_id: int) -> tuple[bool, Cell | None]:
-    """Whether the topic is in it, and its queues there."""
+    """Return whether the bucket contains the topic, and its queues."""
     offset = topic_id & _OFFSET
     for queues, topics in content:
         if offset in topics:

@@ -1,4 +1,4 @@
-"""Broker groups from their events, by the tables' own replay: what they show, and when that is news."""
+"""Replays broker events with the route tables' own replay and reports which broker groups changed."""
 
 from collections.abc import Mapping
 
@@ -19,8 +19,8 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     filter_servers: tuple[str, ...] = ()
 
 
-class ShownGroup(msgspec.Struct, frozen=True):
-    """What a route shows of a group: addresses by id, and filter servers by address."""
+class VisibleGroup(msgspec.Struct, frozen=True):
+    """What a route contains about a group: addresses by broker id, and filter servers by address."""
 
     cluster: str
     acting_master: bool
@@ -30,7 +30,7 @@ class ShownGroup(msgspec.Struct, frozen=True):
 
 
 class GroupState(msgspec.Struct, frozen=True, array_like=True):
-    """A group; that a member is of another cluster than its group, no route shows."""
+    """A group. A member may belong to another cluster than its group; routes do not contain that."""
 
     cluster: str
     acting_master: bool
@@ -42,17 +42,17 @@ class GroupState(msgspec.Struct, frozen=True, array_like=True):
         return {member.broker_id: member.addr for member in self.members}
 
     @property
-    def shown(self) -> ShownGroup:
+    def visible(self) -> VisibleGroup:
         filters = {member.addr: member.filter_servers for member in self.members if member.filter_servers}
-        return ShownGroup(self.cluster, self.acting_master, self.zone, self.addrs, filters)
+        return VisibleGroup(self.cluster, self.acting_master, self.zone, self.addrs, filters)
 
 
-class Groups:
-    """All groups as they are after the last event."""
+class GroupReplay:
+    """All groups as of the last event."""
 
     def __init__(self, states: Mapping[str, GroupState]) -> None:
         self._tables = Tables()
-        self._shown = dict(states)
+        self._states = dict(states)
         for name, state in states.items():
             for member in state.members:
                 key = BrokerKey(member.cluster, member.addr)
@@ -62,31 +62,31 @@ class Groups:
             group.cluster, group.enable_acting_master, group.zone = state.cluster, state.acting_master, state.zone
 
     def apply(self, event: BrokerUp | BrokerChanged | BrokerDown) -> dict[str, GroupState | None]:
-        """The groups that routes show otherwise now; None: gone."""
+        """Apply an event and return the groups that changed; None: removed."""
         apply(self._tables, event, now_ms=0)
         lease = self._tables.lease_table.get(BrokerKey(event.cluster, event.addr))
         sharers = () if lease is None else lease.seats
-        return self._news({event.broker, *sharers})
+        return self._changed({event.broker, *sharers})
 
     def clear(self) -> dict[str, GroupState | None]:
-        """The NameServer began with empty tables."""
-        gone: dict[str, GroupState | None] = dict.fromkeys(self._shown)
+        """Remove all groups: the NameServer started with empty tables."""
+        removed: dict[str, GroupState | None] = dict.fromkeys(self._states)
         self._tables = Tables()
-        self._shown.clear()
-        return gone
+        self._states.clear()
+        return removed
 
-    def _news(self, names: set[str]) -> dict[str, GroupState | None]:
-        news: dict[str, GroupState | None] = {}
+    def _changed(self, names: set[str]) -> dict[str, GroupState | None]:
+        changed: dict[str, GroupState | None] = {}
         for name in names:
             group = self._tables.group_table.get(name)
             state = None if group is None else self._state(group)
-            if state != self._shown.get(name):
-                news[name] = state
+            if state != self._states.get(name):
+                changed[name] = state
                 if state is None:
-                    del self._shown[name]
+                    del self._states[name]
                 else:
-                    self._shown[name] = state
-        return news
+                    self._states[name] = state
+        return changed
 
     def _state(self, group: BrokerGroup) -> GroupState:
         leases = self._tables.lease_table

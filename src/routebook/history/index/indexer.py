@@ -1,4 +1,4 @@
-"""Events into rows, in batches: what is added is in the file, all or nothing, after `commit`."""
+"""Indexes journal records into SQLite rows, in batches; `commit` writes a batch in one transaction."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -19,10 +19,10 @@ from routebook.events import (
     TopicsChanged,
 )
 from routebook.history.index.buckets import Cell, by_bucket, fingerprint, pack
-from routebook.history.index.groups import Groups, GroupState
-from routebook.history.index.names import Names
+from routebook.history.index.groups import GroupReplay, GroupState
+from routebook.history.index.name_ids import NameIds
 from routebook.history.index.pruning import prune
-from routebook.history.index.state import Op, read_progress, write_progress
+from routebook.history.index.schema import Op, read_progress, write_progress
 from routebook.journal.read.lines import Damage
 from routebook.journal.read.reader import Hole, Item
 from routebook.journal.record import Record
@@ -30,8 +30,8 @@ from routebook.lenient_json import decode_json, encode_json, from_blob
 
 Row: TypeAlias = tuple[object, ...]
 
-_MANY: Final = 16  # cells of one bucket that change at once are a piece from here on
-_MAX_CONTENTS: Final = 8192  # known by their fingerprint without asking SQLite
+_MIN_PIECE: Final = 16  # this many changed cells of a bucket are stored as one piece
+_MAX_CONTENTS: Final = 8192  # cached ids of bucket contents, by fingerprint
 _ABSENT: Final = (None, None, None, None)
 _INSERTS: Final = {
     "marks": "INSERT OR IGNORE INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -46,13 +46,13 @@ _INSERTS: Final = {
 
 
 class Indexer:
-    """Feed it a journal in order, from the record after `progress.last_seq` on. Not for two threads at once."""
+    """Takes journal items in order, starting after `progress.last_seq`. Not thread-safe."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self.progress = read_progress(db)
-        self._groups = Groups(_current_groups(db))
-        self._topics, self._brokers, self._words = Names(db, "topics"), Names(db, "brokers"), Names(db, "words")
+        self._groups = GroupReplay(_current_groups(db))
+        self._topics, self._brokers, self._words = NameIds(db, "topics"), NameIds(db, "brokers"), NameIds(db, "words")
         self._contents: dict[bytes, int] = {}
         self._rows: dict[str, list[Row]] = {table: [] for table in _INSERTS}
         self._run, self._run_at = self._newest_run()
@@ -60,7 +60,7 @@ class Indexer:
         db.execute("BEGIN")
 
     def add(self, item: Item) -> None:
-        """Take the next thing that the journal says."""
+        """Index the next item of the journal."""
         if isinstance(item, Hole):
             if item.certain:
                 self._hole(item.first, item.last, item.why or "records are missing")
@@ -71,7 +71,7 @@ class Indexer:
             self._record(item.record)
 
     def commit(self) -> None:
-        """Put what was added into the file."""
+        """Write the batch."""
         db, progress = self._db, self.progress
         for table, rows in self._rows.items():
             if rows:
@@ -82,8 +82,8 @@ class Indexer:
         db.execute("COMMIT")
         db.execute("BEGIN")
 
-    def forget_before(self, first_seq: int, first_at: int) -> None:
-        """The journal's first record is now this one. Between two commits."""
+    def prune_before(self, first_seq: int, first_at: int) -> None:
+        """Prune after retention: `first_seq` is now the journal's first record. Call between two batches."""
         if first_seq <= self.progress.first_seq or first_seq > self.progress.last_seq:
             return
         prune(self._db, first_seq)
@@ -110,7 +110,7 @@ class Indexer:
         self._event(record)
 
     def _end_boot(self) -> None:
-        """Write down until when this start is known to have lived."""
+        """Store the last time at which the current process start was running."""
         progress = self.progress
         self._db.execute(
             "UPDATE boots SET to_ms = ?, stopped = ? WHERE boot = ?", (progress.at_max, self._stopped, progress.boot)
@@ -150,7 +150,7 @@ class Indexer:
                     self._hole(event.first_missing, event.last_missing, event.why)
                 self._mark(record, why=event.why)
             case _:
-                pass  # it changes no answer
+                pass  # does not affect any answer
 
     def _mark(self, record: Record, *, why: str | None = None, peer: str | None = None, who: str | None = None) -> None:
         if record.at != self._run_at:
@@ -165,11 +165,11 @@ class Indexer:
 
     # -- brokers -------------------------------------------------------------------------------------------------
 
-    def _group_rows(self, news: Mapping[str, GroupState | None], seq: int) -> bool:
-        for name, state in news.items():
+    def _group_rows(self, changed: Mapping[str, GroupState | None], seq: int) -> bool:
+        for name, state in changed.items():
             blob = None if state is None else encode_json(state)
             self._rows["groups"].append((self._brokers.id(name), seq, blob))
-        return bool(news)
+        return bool(changed)
 
     def _begin_empty(self, seq: int) -> None:
         self._group_rows(self._groups.clear(), seq)
@@ -184,9 +184,9 @@ class Indexer:
 
     def _topics_changed(self, event: TopicsChanged, seq: int) -> None:
         broker = self._brokers.id(event.broker)
-        if event.cause == TopicCause.REMOVAL:  # the group is gone, and all its topics with it
+        if event.cause == TopicCause.REMOVAL:  # the group was removed with all its topics
             self._rows["ops"].append((broker, seq, Op.GONE))
-        elif event.cause == TopicCause.ACTING_MASTER:  # all that were writable are not any more
+        elif event.cause == TopicCause.ACTING_MASTER:  # all topics lost their write permission
             self._rows["ops"].append((broker, seq, Op.WIPED))
         else:
             number = self._topics.id
@@ -204,9 +204,9 @@ class Indexer:
 
     def _cells(self, cells: list[tuple[int, Cell | None]], broker: int, seq: int) -> None:
         rows = self._rows
-        parted = by_bucket(cells) if len(cells) >= _MANY else {0: cells}
-        for bucket, some in parted.items():
-            if len(some) >= _MANY:
+        buckets = by_bucket(cells) if len(cells) >= _MIN_PIECE else {0: cells}
+        for bucket, some in buckets.items():
+            if len(some) >= _MIN_PIECE:
                 content = self._content(pack(some))
                 rows["pieces"].append((bucket, broker, seq, content))
                 rows["laid"].append((bucket, broker, content))
@@ -214,18 +214,18 @@ class Indexer:
                 rows["singles"] += [(topic, broker, seq, *(queues or _ABSENT)) for topic, queues in some]
 
     def _content(self, body: bytes) -> int:
-        mark = fingerprint(body)
-        found = self._contents.get(mark)
+        digest = fingerprint(body)
+        found = self._contents.get(digest)
         if found is None:
             if len(self._contents) >= _MAX_CONTENTS:
                 self._contents.clear()
-            found = self._contents[mark] = self._kept_content(mark, body)
+            found = self._contents[digest] = self._stored_content(digest, body)
         return found
 
-    def _kept_content(self, mark: bytes, body: bytes) -> int:
-        for (number,) in self._db.execute("SELECT id FROM contents WHERE hash = ?", (mark,)):
+    def _stored_content(self, digest: bytes, body: bytes) -> int:
+        for (number,) in self._db.execute("SELECT id FROM contents WHERE hash = ?", (digest,)):
             return int(number)
-        return self._db.execute("INSERT INTO contents (hash, body) VALUES (?, ?)", (mark, body)).lastrowid or 0
+        return self._db.execute("INSERT INTO contents (hash, body) VALUES (?, ?)", (digest, body)).lastrowid or 0
 
     def _mappings_changed(self, event: MappingsChanged, seq: int) -> None:
         broker, number = self._brokers.id(event.broker), self._topics.id
@@ -233,7 +233,7 @@ class Indexer:
         rows += [(number(topic), broker, seq, encode_json(info)) for topic, info in event.mappings.items()]
         rows += [(number(topic), broker, seq, None) for topic in event.removed]
 
-    # -- where it was ----------------------------------------------------------------------------------------------
+    # -- state in the file -----------------------------------------------------------------------------------------
 
     def _flush(self, table: str) -> None:
         self._db.executemany(_INSERTS[table], self._rows[table])

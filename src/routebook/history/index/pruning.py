@@ -1,9 +1,9 @@
-"""Forgets what the journal has forgotten; what still held then stays, for it still holds."""
+"""Prunes the index after journal retention: deletes old rows, except those that still describe the state."""
 
 import sqlite3
 from typing import Final
 
-# :first is the number of the first record that the journal still has. The last row before it says what held there.
+# :first is the first record that the journal still has. The last row before it describes the state at that point.
 _STATEMENTS: Final = """
 DELETE FROM marks WHERE seq < :first;
 
@@ -48,6 +48,6 @@ DELETE FROM holes WHERE last < :first;
 
 
 def prune(db: sqlite3.Connection, first_seq: int) -> None:
-    """Within the caller's transaction."""
+    """Delete rows within the caller's transaction."""
     for statement in _STATEMENTS.split(";"):
         db.execute(statement, {"first": first_seq})

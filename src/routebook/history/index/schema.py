@@ -1,25 +1,27 @@
-"""The file: its tables, and how one that cannot be used is told from one that can.
+"""The SQLite schema of the history index, and checks whether a file is usable.
 
     topics brokers words   id ↔ name
-    marks                  each event that can change an answer: when, what kind; `run` is the first of those that
-                           one request brought about
-    groups                 broker → its members and flags from this event on; NULL: gone
+    marks                  each event that can change an answer: time and kind; `run` is the first event of the
+                           request that caused it
+    groups                 broker → its members and flags from this event on; NULL: removed
     singles                topic, broker → its queues from this event on; NULL: none
-    pieces, contents       the same for many topics at once: 256 topics, by their ids, share a bucket, and equal
-                           contents are kept once, whichever broker has them: a broker that comes back with ten
-                           thousand topics is forty short rows
+    pieces, contents       the same for many topics at once: 256 topics, by id, share a bucket, and equal contents are
+                           stored once for all brokers. A broker that returns with 10,000 topics adds 40 short rows
     laid                   which contents a broker ever had in a bucket
-    ops                    what happened to all queues of a broker: gone, not writable, readable and writable
+    ops                    changes of all queues of a broker: removed, write permission removed, permissions restored
     mappings               topic, broker → its static mapping from this event on; NULL: none
-    boots, holes           when the NameServer was up; what the journal has lost
-    meta                   how far the index is
+    boots, holes           when the NameServer was up; which records the journal lost
+    meta                   progress of the index
 
-What holds at a number is the last row not after it; nothing is ever updated but `boots` and `meta`.
+The state at a sequence number is given by the last row not after it. Only `boots` and `meta` are ever updated.
 """
 
 import sqlite3
+from enum import IntEnum
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 APPLICATION_ID: Final = 0x52424B48  # RBKH
 SCHEMA_VERSION: Final = 1
@@ -49,11 +51,36 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 
 class Unusable(Exception):
-    """The file is not a history of this version; the message says what it is."""
+    """The file is not an index of this schema version; the message says what it is."""
+
+
+class Op(IntEnum):
+    """A change of all queues of a broker."""
+
+    GONE = 0
+    WIPED = 1
+    RESTORED = 2
+
+
+class Progress(msgspec.Struct, kw_only=True):
+    """How far the index has read. `at_max` is the running maximum of record times, which queries use as the time."""
+
+    ns: str = ""
+    boot: str = ""
+    first_seq: int = 0  # the first record within retention; 0: none
+    first_at: int = 0
+    last_seq: int = 0
+    last_at: int = 0
+    at_max: int = 0
+    headless: bool = False  # the journal's beginning was already deleted when the index was created
+
+    @property
+    def empty(self) -> bool:
+        return not self.last_seq
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """A connection without transactions of its own making; of any thread, one at a time."""
+    """Connect without implicit transactions. Any thread may use the connection, one at a time."""
     uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
     db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10)
     db.execute("PRAGMA cache_size = -4096")
@@ -61,13 +88,13 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 
 def open_index(path: Path) -> sqlite3.Connection:
-    """Open it for writing, made anew if there is none. Raises Unusable, or sqlite3.Error."""
+    """Open the index for writing, creating it if needed. Raises Unusable or sqlite3.Error."""
     db = connect(path)
     try:
         if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             _create(db)
         check(db)
-        db.execute("PRAGMA synchronous = NORMAL")  # a power cut may lose the newest; they are read again
+        db.execute("PRAGMA synchronous = NORMAL")  # rows lost in a power cut are read from the journal again
         db.execute("PRAGMA wal_autocheckpoint = 1000")
         db.execute(f"PRAGMA journal_size_limit = {16 << 20}")
     except BaseException:
@@ -77,17 +104,27 @@ def open_index(path: Path) -> sqlite3.Connection:
 
 
 def check(db: sqlite3.Connection) -> None:
-    """Raise Unusable unless this is a whole index of this version."""
+    """Raise Unusable unless this is an index of this schema version."""
     application = db.execute("PRAGMA application_id").fetchone()[0]
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID:
         raise Unusable("not a history index")
     if version != SCHEMA_VERSION:
-        raise Unusable(f"history index of version {version}, and this Routebook has {SCHEMA_VERSION}")
+        raise Unusable(f"history index of schema version {version}; this release uses version {SCHEMA_VERSION}")
+
+
+def read_progress(db: sqlite3.Connection) -> Progress:
+    """Read the progress of the index."""
+    return msgspec.convert(dict(db.execute("SELECT key, value FROM meta")), Progress, strict=False)
+
+
+def write_progress(db: sqlite3.Connection, progress: Progress) -> None:
+    """Store the progress, in the transaction of its batch."""
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", msgspec.structs.asdict(progress).items())
 
 
 def set_aside(path: Path) -> Path:
-    """Move the file, and what SQLite keeps beside it, out of the way; only the newest of these is kept."""
+    """Rename the file and delete its WAL; an earlier file that was set aside is replaced."""
     aside = path.with_name(path.name + ".set-aside")
     path.replace(aside)
     for suffix in ("-wal", "-shm"):

@@ -1,4 +1,4 @@
-"""How many brokers there were, and how much happened, step by step over a stretch of time."""
+"""Activity over time: number of brokers, and counts of ups, downs and changes per time step."""
 
 import sqlite3
 from typing import Final
@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from routebook.history.index.groups import GroupState
-from routebook.history.query.moments import Moments
-from routebook.history.query.sessions import PLANNED, Run
+from routebook.history.query.event_times import EventTimes
+from routebook.history.query.sessions import PLANNED, ServerRun
 from routebook.lenient_json import decode_json, from_blob
 
 _STATES_AT: Final = """
@@ -20,35 +20,35 @@ LEFT JOIN words why ON why.id = m.why WHERE g.seq > ? ORDER BY g.seq
 """
 
 
-class StripPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. `brokers` is null where the NameServer did not run at its end, or nothing is kept of it."""
+class ActivityPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One time step. `brokers` is null if the NameServer did not run at its end, or the time is not in the index."""
 
     at_ms: int
     brokers: int | None
     ups: int
-    downs: int  # that nobody planned
+    downs: int  # unplanned ones
     changes: int
     observed: bool
 
 
 class _Step:
-    """What is counted of a step."""
+    """Counters of one time step."""
 
     __slots__ = ("changes", "downs", "members", "ups")
 
     def __init__(self) -> None:
-        self.members: int | None = None  # None: as in the step before
+        self.members: int | None = None  # None: unchanged
         self.ups = self.downs = self.changes = 0
 
 
-def strip(
-    db: sqlite3.Connection, moments: Moments, observed: list[Run], *, from_ms: int, step_ms: int, steps: int
-) -> list[StripPoint]:
-    """The steps from `from_ms` on, oldest first."""
-    begin = moments.number_at(from_ms - 1)
+def activity(
+    db: sqlite3.Connection, times: EventTimes, observed: list[ServerRun], *, from_ms: int, step_ms: int, steps: int
+) -> list[ActivityPoint]:
+    """Return the time steps from `from_ms` on, oldest first."""
+    begin = times.seq_at(from_ms - 1)
     counted = [_Step() for _ in range(steps)]
     groups = {broker: decode_json(state, GroupState).addrs for broker, state in db.execute(_STATES_AT, (begin,))}
-    members = first = sum(map(len, groups.values()))
+    members = shown = sum(map(len, groups.values()))
     for broker, state, at_ms, why in db.execute(_CHANGES, (begin,)):
         before, after = groups.get(broker, {}), {} if state is None else decode_json(state, GroupState).addrs
         groups[broker] = after
@@ -58,10 +58,9 @@ def strip(
             break
         step = counted[max(0, number)]
         step.members = members
-        came, left = set(after.values()) - set(before.values()), set(before.values()) - set(after.values())
-        step.ups += len(came)
+        step.ups += len(set(after.values()) - set(before.values()))
         if why is None or from_blob(why) not in PLANNED:
-            step.downs += len(left)
+            step.downs += len(set(before.values()) - set(after.values()))
     for number, changes in db.execute(
         "SELECT (at_max - ?) / ?, count(*) FROM marks WHERE seq > ? GROUP BY 1", (from_ms, step_ms, begin)
     ):
@@ -69,13 +68,13 @@ def strip(
             counted[number].changes = changes
     points = []
     for number, step in enumerate(counted):
-        first = first if step.members is None else step.members
+        shown = shown if step.members is None else step.members
         end_ms = from_ms + (number + 1) * step_ms
         ran = any(run.from_ms < end_ms and (run.to_ms is None or run.to_ms >= end_ms) for run in observed)
         points.append(
-            StripPoint(
+            ActivityPoint(
                 at_ms=end_ms - step_ms,
-                brokers=first if ran else None,
+                brokers=shown if ran else None,
                 ups=step.ups,
                 downs=step.downs,
                 changes=step.changes,

@@ -1,4 +1,4 @@
-"""What history answers. Times are ms since the epoch by the NameServer's own clock; a None is said in words."""
+"""The structs that history queries return. Times are ms since the epoch by the NameServer's own clock."""
 
 import msgspec
 
@@ -6,18 +6,18 @@ from routebook.model import TopicRoute
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The event that brought a version about."""
+    """The event that caused a version."""
 
     seq: int
     at_ms: int
     kind: str
-    why: str | None = None  # a broker's reason to leave, or why its topics changed
-    peer: str | None = None  # who asked for it, where somebody did
-    who: str | None = None
+    why: str | None = None  # the down reason, or why topics changed
+    peer: str | None = None  # address of the client that requested it
+    who: str | None = None  # its identity
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Records that the journal has lost: what they told is not in the answer."""
+    """Records that the journal lost; their effect is not in the answer."""
 
     first_seq: int
     last_seq: int
@@ -25,7 +25,7 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Extent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the index knows: records `first_seq` to `last_seq`, from the first's time to the latest there was."""
+    """The extent of the index: records `first_seq` to `last_seq`, and their earliest and latest time."""
 
     first_seq: int
     last_seq: int
@@ -34,25 +34,25 @@ class Extent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Certainty(msgspec.Struct, frozen=True, kw_only=True):
-    """How far an answer about a time can be trusted.
+    """How certain an answer about a time is.
 
-    `known` is false before the first record that is kept: the answer is then empty and means nothing. `observed` is
-    false while the NameServer itself was down, and after the last record of one that is not running: the answer is
-    what it knew last. `events_may_be_missing` names `missing`, or a journal whose beginning was gone when this index
-    was made.
+    `known` is false before the first retained record: the answer is then empty. `observed` is false while the
+    NameServer was down, and after the last record if it is not running: the answer is its last known state.
+    `events_may_be_missing` is true if `missing` is not empty, or if the journal's beginning was already deleted when
+    the index was created.
     """
 
     known: bool
     observed: bool
     events_may_be_missing: bool
     missing: list[Missing]
-    extent: Extent | None  # None: nothing was ever journalled
+    extent: Extent | None  # None: the journal is empty
 
 
 class PastRoute(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic's route at a time; `route` is None if it had none. It was so from `valid_from_ms` to `valid_to_ms`.
+    """A topic's route at a time, or None, and the interval in which it was valid.
 
-    `valid_from_ms` is None if it was so before anything that is kept, `valid_to_ms` if it is still so.
+    `valid_from_ms` is None if the interval began before the retained history, `valid_to_ms` if it is still valid.
     """
 
     topic: str
@@ -72,7 +72,7 @@ class PastBroker(msgspec.Struct, frozen=True, kw_only=True):
     addrs: dict[int, str]
     acting_master: bool
     zone: str | None
-    since_ms: int | None  # None: since before anything that is kept
+    since_ms: int | None  # None: since before the retained history
 
 
 class PastBrokers(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ class PastBrokers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RouteStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one version of a route has that the one before had not, about one broker."""
+    """The difference between two versions of a route, for one broker."""
 
     broker: str
     change: str  # added, removed, queues, perm, members, mapping; several joined by a comma
@@ -96,16 +96,16 @@ class RouteVersion(msgspec.Struct, frozen=True, kw_only=True):
     """A topic's route from one change to the next."""
 
     valid_from_ms: int
-    valid_to_ms: int | None  # None: still so
+    valid_to_ms: int | None  # None: still valid
     cause: Cause
     steps: list[RouteStep]
     brokers: list[str]
     read_queues: int
-    write_queues: int  # of the brokers that take writes
+    write_queues: int  # of writable brokers
 
 
 class BrokerVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A broker group from one change to the next; without addresses it was gone."""
+    """A broker group from one change to the next; without addresses it did not exist."""
 
     valid_from_ms: int
     valid_to_ms: int | None
@@ -121,7 +121,7 @@ class RouteTimeline(msgspec.Struct, frozen=True, kw_only=True):
 
     topic: str
     versions: list[RouteVersion]
-    more: bool  # there are older ones
+    more: bool  # older versions exist
     certainty: Certainty
 
 

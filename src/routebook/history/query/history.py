@@ -1,4 +1,4 @@
-"""Questions about the past. Each takes milliseconds of SQLite: ask on a thread, never on the event loop."""
+"""History queries. Each takes milliseconds in SQLite: call them on a thread, never on the event loop."""
 
 import sqlite3
 import threading
@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from routebook.errors import HistoryError
-from routebook.history.index.changes import Changes, state_at
 from routebook.history.index.schema import connect
-from routebook.history.index.steps import build_route, queue_sums, steps_between
-from routebook.history.query.activity import StripPoint, strip
+from routebook.history.query.activity import ActivityPoint, activity
 from routebook.history.query.answers import (
     BrokerTimeline,
     BrokerVersion,
@@ -21,15 +19,16 @@ from routebook.history.query.answers import (
     RouteTimeline,
     RouteVersion,
 )
-from routebook.history.query.lookup import Brokers, TopicLookup
-from routebook.history.query.moments import Moments
-from routebook.history.query.sessions import Run, Session, runs, sessions_of
+from routebook.history.query.event_times import EventTimes
+from routebook.history.query.lookup import BrokerLookup, TopicLookup
+from routebook.history.query.route_versions import RouteChanges, build_route, queue_sums, route_state, steps_between
+from routebook.history.query.sessions import ServerRun, Session, server_runs, sessions_of
 
 
 class History:
-    """What an index file knows. Any thread may ask; questions wait for each other, and raise HistoryError.
+    """Queries over an index file. Thread-safe; queries run one at a time and raise HistoryError.
 
-    `now_ms` is the clock of the server that feeds the index: while it runs, silence means that nothing changed.
+    `now_ms` is the clock of the server that fills the index: while it runs, no new records means no change.
     """
 
     def __init__(self, path: Path, *, now_ms: Callable[[], int] | None = None) -> None:
@@ -37,32 +36,32 @@ class History:
         self._now_ms = now_ms
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
-        self._file: int | None = None  # which file that is: one that was made again has another number
+        self._file: int | None = None  # its inode: a rebuilt index is another file
 
     def route_at(self, topic: str, at_ms: int) -> PastRoute:
-        """The topic's route at a time, as the tables had it."""
-        with self._reading() as (db, moments):
-            seq = moments.number_at(at_ms)
+        """Return the topic's route at a time, as the route tables had it."""
+        with self._reading() as (db, times):
+            seq = times.seq_at(at_ms)
             topics = TopicLookup(db, topic)
-            state = state_at(topics, seq)
-            changes = Changes(topics, moments, lambda: bool(state.parts))
+            state = route_state(topics, seq)
+            changes = RouteChanges(topics, times, lambda: bool(state.parts))
             began = next(changes.among(topics.earlier(seq)), None)
             ended = next(changes.among(topics.later(seq)), None)
             return PastRoute(
                 topic=topic,
                 at_ms=at_ms,
-                route=build_route(state, Brokers(db).name),
-                valid_from_ms=None if began is None else moments.time_of(began.cause),
-                valid_to_ms=None if ended is None else moments.time_of(ended.cause),
-                cause=None if began is None else moments.cause(began.cause),
-                certainty=moments.certainty(at_ms, seq),
+                route=build_route(state, BrokerLookup(db).name),
+                valid_from_ms=None if began is None else times.time_of(began.cause),
+                valid_to_ms=None if ended is None else times.time_of(ended.cause),
+                cause=None if began is None else times.cause(began.cause),
+                certainty=times.certainty(at_ms, seq),
             )
 
     def brokers_at(self, at_ms: int) -> PastBrokers:
-        """All broker groups at a time."""
-        with self._reading() as (db, moments):
-            seq = moments.number_at(at_ms)
-            lookup = Brokers(db)
+        """Return all broker groups at a time."""
+        with self._reading() as (db, times):
+            seq = times.seq_at(at_ms)
+            lookup = BrokerLookup(db)
             found = [
                 PastBroker(
                     broker=name,
@@ -70,22 +69,22 @@ class History:
                     addrs=group.addrs,
                     acting_master=group.acting_master,
                     zone=group.zone,
-                    since_ms=moments.time_if_kept(lookup.since(broker, seq)),
+                    since_ms=times.time_if_kept(lookup.since(broker, seq)),
                 )
                 for broker, name in lookup.all()
                 if (group := lookup.group(broker, seq)) is not None
             ]
-            return PastBrokers(at_ms=at_ms, brokers=found, certainty=moments.certainty(at_ms, seq))
+            return PastBrokers(at_ms=at_ms, brokers=found, certainty=times.certainty(at_ms, seq))
 
     def timeline(self, topic: str, *, limit: int = 20, before_ms: int | None = None) -> RouteTimeline:
-        """The newest versions of a topic's route, newest first; `before_ms`: of those that began not later."""
-        with self._reading() as (db, moments):
-            seq = moments.newest() if before_ms is None else moments.number_at(before_ms)
-            topics, name = TopicLookup(db, topic), Brokers(db).name
-            state = state_at(topics, seq)
-            changes = Changes(topics, moments, lambda: bool(state.parts))
+        """Return the newest versions of a topic's route, newest first; with `before_ms`, those that began by then."""
+        with self._reading() as (db, times):
+            seq = times.newest() if before_ms is None else times.seq_at(before_ms)
+            topics, name = TopicLookup(db, topic), BrokerLookup(db).name
+            state = route_state(topics, seq)
+            changes = RouteChanges(topics, times, lambda: bool(state.parts))
             ended = next(changes.among(topics.later(seq)), None)
-            ended_ms = None if ended is None else moments.time_of(ended.cause)
+            ended_ms = None if ended is None else times.time_of(ended.cause)
             versions: list[RouteVersion] = []
             more = False
             for change in changes.among(topics.earlier(seq)):
@@ -94,12 +93,12 @@ class History:
                     break
                 earlier = state.replaced(change.before)
                 read, write = queue_sums(state)
-                began_ms = moments.time_of(change.cause)
+                began_ms = times.time_of(change.cause)
                 versions.append(
                     RouteVersion(
                         valid_from_ms=began_ms,
                         valid_to_ms=ended_ms,
-                        cause=moments.cause(change.cause),
+                        cause=times.cause(change.cause),
                         steps=steps_between(earlier, state, name),
                         brokers=sorted(map(name, state.parts)),
                         read_queues=read,
@@ -107,29 +106,29 @@ class History:
                     )
                 )
                 state, ended_ms = earlier, began_ms
-            at_ms = moments.progress.at_max if before_ms is None else before_ms
-            return RouteTimeline(topic=topic, versions=versions, more=more, certainty=moments.certainty(at_ms, seq))
+            at_ms = times.progress.at_max if before_ms is None else before_ms
+            return RouteTimeline(topic=topic, versions=versions, more=more, certainty=times.certainty(at_ms, seq))
 
     def broker_timeline(self, broker: str, *, limit: int = 20) -> BrokerTimeline:
-        """The newest versions of a broker group, newest first."""
-        with self._reading() as (db, moments):
-            lookup, seq = Brokers(db), moments.newest()
+        """Return the newest versions of a broker group, newest first."""
+        with self._reading() as (db, times):
+            lookup, seq = BrokerLookup(db), times.newest()
             number = lookup.number(broker)
             versions: list[BrokerVersion] = []
             ended_ms: int | None = None
             more = False
             for change in () if number is None else lookup.changes(number, seq):
-                run = moments.run_of(change)
-                if number is None or run is None or len(versions) >= limit:
-                    more = run is not None
+                request = times.request_range(change)
+                if number is None or request is None or len(versions) >= limit:
+                    more = request is not None
                     break
                 group = lookup.group(number, change)
-                began_ms = moments.time_of(change)
+                began_ms = times.time_of(change)
                 versions.append(
                     BrokerVersion(
                         valid_from_ms=began_ms,
                         valid_to_ms=ended_ms,
-                        cause=moments.cause(change),
+                        cause=times.cause(change),
                         cluster=None if group is None else group.cluster,
                         addrs={} if group is None else group.addrs,
                         acting_master=group is not None and group.acting_master,
@@ -137,69 +136,70 @@ class History:
                     )
                 )
                 ended_ms = began_ms
-            certainty = moments.certainty(moments.progress.at_max, seq)
+            certainty = times.certainty(times.progress.at_max, seq)
             return BrokerTimeline(broker=broker, versions=versions, more=more, certainty=certainty)
 
-    def sessions(self, broker: str, *, since_ms: int) -> tuple[list[Session], list[Run], Certainty] | None:
-        """When the members were there since a time, and when the NameServer ran; None: nobody heard of the group."""
-        with self._reading() as (db, moments):
-            number = Brokers(db).number(broker)
+    def sessions(self, broker: str, *, since_ms: int) -> tuple[list[Session], list[ServerRun], Certainty] | None:
+        """Return the members' sessions and the NameServer's runs since a time; None if the group is unknown."""
+        with self._reading() as (db, times):
+            number = BrokerLookup(db).number(broker)
             if number is None:
                 return None
-            found = sessions_of(db, number, moments.progress, since_ms=since_ms)
+            found = sessions_of(db, number, times.progress, since_ms=since_ms)
             return (
                 found,
-                self._runs(db, moments, since_ms),
-                moments.certainty(moments.progress.at_max, moments.newest()),
+                self._runs(db, times, since_ms),
+                times.certainty(times.progress.at_max, times.newest()),
             )
 
     def members(self, *, since_ms: int) -> tuple[dict[str, list[Session]], int]:
-        """Sessions of all groups that had not ended before a time; and the newest record that is taken in."""
-        with self._reading() as (db, moments):
+        """Return all groups' sessions that did not end before a time, and the newest indexed sequence number."""
+        with self._reading() as (db, times):
             found = {
-                name: sessions_of(db, broker, moments.progress, since_ms=since_ms) for broker, name in Brokers(db).all()
+                name: sessions_of(db, broker, times.progress, since_ms=since_ms)
+                for broker, name in BrokerLookup(db).all()
             }
-            return found, moments.progress.last_seq
+            return found, times.progress.last_seq
 
-    def strip(self, *, from_ms: int, step_ms: int, steps: int) -> tuple[list[StripPoint], Certainty]:
-        """How many brokers there were, and how much happened, in so many steps."""
-        with self._reading() as (db, moments):
-            observed = self._runs(db, moments, from_ms)
-            points = strip(db, moments, observed, from_ms=from_ms, step_ms=step_ms, steps=steps)
-            return points, moments.certainty(from_ms, moments.number_at(from_ms))
+    def activity(self, *, from_ms: int, step_ms: int, steps: int) -> tuple[list[ActivityPoint], Certainty]:
+        """Return the number of brokers and the counts of changes, per time step."""
+        with self._reading() as (db, times):
+            observed = self._runs(db, times, from_ms)
+            points = activity(db, times, observed, from_ms=from_ms, step_ms=step_ms, steps=steps)
+            return points, times.certainty(from_ms, times.seq_at(from_ms))
 
     def close(self) -> None:
         with self._lock:
-            self._let_go()
+            self._close_db()
 
-    def _runs(self, db: sqlite3.Connection, moments: Moments, since_ms: int) -> list[Run]:
+    def _runs(self, db: sqlite3.Connection, times: EventTimes, since_ms: int) -> list[ServerRun]:
         now_ms = None if self._now_ms is None else self._now_ms()
-        return runs(db, moments.progress, since_ms=since_ms, now_ms=now_ms)
+        return server_runs(db, times.progress, since_ms=since_ms, now_ms=now_ms)
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[sqlite3.Connection, Moments]]:
-        """One state of the index for a whole answer, whatever is written meanwhile. Raises HistoryError."""
+    def _reading(self) -> Iterator[tuple[sqlite3.Connection, EventTimes]]:
+        """Read one consistent state of the index (one transaction). Raises HistoryError."""
         with self._lock:
             try:
                 db = self._open()
                 db.execute("BEGIN")
-                yield db, Moments(db, now_ms=None if self._now_ms is None else self._now_ms())
+                yield db, EventTimes(db, now_ms=None if self._now_ms is None else self._now_ms())
                 db.execute("COMMIT")
             except (sqlite3.Error, OSError) as problem:
-                self._let_go()
-                raise HistoryError(f"the history cannot be read just now: {problem}") from problem
+                self._close_db()
+                raise HistoryError(f"the history index cannot be read: {problem}") from problem
             except BaseException:
-                self._let_go()
+                self._close_db()
                 raise
 
     def _open(self) -> sqlite3.Connection:
         file = self._path.stat().st_ino
         if self._db is None or file != self._file:
-            self._let_go()
+            self._close_db()
             self._db, self._file = connect(self._path, read_only=True), file
         return self._db
 
-    def _let_go(self) -> None:
+    def _close_db(self) -> None:
         if self._db is not None:
             self._db.close()
             self._db = None

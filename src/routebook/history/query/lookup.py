@@ -1,4 +1,4 @@
-"""What the index says about one topic or broker as of a number: the last row not after it."""
+"""Looks up one topic or broker as of a sequence number: the last row that is not after it."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -8,24 +8,24 @@ import msgspec
 
 from routebook.codes import PERM_READ, PERM_WRITE
 from routebook.history.index.buckets import Cell, bucket_of, find, unpack
-from routebook.history.index.groups import GroupState, ShownGroup
-from routebook.history.index.state import Op
+from routebook.history.index.groups import GroupState, VisibleGroup
+from routebook.history.index.schema import Op
 from routebook.lenient_json import decode_json, from_blob, to_blob
 from routebook.model import TopicQueueMappingInfo
 
-_FIRST_FETCH: Final = 4  # rows of each table on the way to the next change; then ever more
+_FIRST_FETCH: Final = 4  # rows per table in the first batch of a search; later batches grow
 _MAX_FETCH: Final = 1024
 
 
-class Part(msgspec.Struct, frozen=True):
+class RoutePart(msgspec.Struct, frozen=True):
     """What one broker contributes to a topic's route."""
 
     queues: Cell
-    group: ShownGroup
+    group: VisibleGroup
 
 
-class Brokers:
-    """All groups, by the broker's number."""
+class BrokerLookup:
+    """Broker groups, by the id of the broker name."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -38,22 +38,22 @@ class Brokers:
         return from_blob(self._db.execute("SELECT name FROM brokers WHERE id = ?", (broker,)).fetchone()[0])
 
     def all(self) -> list[tuple[int, str]]:
-        """Number and name of each that there ever was, by name."""
+        """Return id and name of all known brokers, sorted by name."""
         rows = self._db.execute("SELECT id, name FROM brokers")
         return sorted(((broker, from_blob(name)) for broker, name in rows), key=lambda row: row[1])
 
     def group(self, broker: int, seq: int) -> GroupState | None:
-        """The group as of a number; None if there was none."""
+        """Return the group as of a sequence number; None if it did not exist."""
         sql = "SELECT state FROM groups WHERE broker = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
         row = self._db.execute(sql, (broker, seq)).fetchone()
         return None if row is None or row[0] is None else decode_json(row[0], GroupState)
 
     def since(self, broker: int, seq: int) -> int:
-        """The number of the event that made the group what it was at `seq`."""
+        """Return the sequence number of the last change of the group up to `seq`."""
         return _one(self._db, "SELECT max(seq) FROM groups WHERE broker = ? AND seq <= ?", (broker, seq)) or 0
 
     def changes(self, broker: int, up_to: int) -> Iterator[int]:
-        """Numbers of the events that changed the group, newest first."""
+        """Yield the sequence numbers of changes of the group, newest first."""
         rows = self._db.execute(
             "SELECT seq FROM groups WHERE broker = ? AND seq <= ? ORDER BY seq DESC", (broker, up_to)
         )
@@ -61,25 +61,25 @@ class Brokers:
 
 
 class TopicLookup:
-    """One topic, as of any number."""
+    """One topic, as of any sequence number."""
 
     def __init__(self, db: sqlite3.Connection, topic: str) -> None:
         self._db = db
-        self._brokers = Brokers(db)
+        self._brokers = BrokerLookup(db)
         row = db.execute("SELECT id FROM topics WHERE name = ?", (to_blob(topic),)).fetchone()
         self._topic = 0 if row is None else int(row[0])
         self._bucket = bucket_of(self._topic)
-        self._held: dict[int, Cell | None] = {}  # contents that tell of this topic, and what
+        self._held: dict[int, Cell | None] = {}  # bucket contents that include this topic, with its queues
         self.brokers = self._ever_on() if row is not None else []
 
-    def part(self, broker: int, seq: int) -> Part | None:
-        """What the broker contributed as of a number; None: nothing."""
+    def part(self, broker: int, seq: int) -> RoutePart | None:
+        """Return what the broker contributed as of a sequence number, or None."""
         queues = self._queues(broker, seq)
         group = None if queues is None else self._brokers.group(broker, seq)
-        return None if queues is None or group is None else Part(queues, group.shown)
+        return None if queues is None or group is None else RoutePart(queues, group.visible)
 
     def mappings(self, seq: int) -> dict[int, TopicQueueMappingInfo]:
-        """Static mappings by broker number."""
+        """Return the static mappings by broker id."""
         rows = self._db.execute(
             "SELECT broker, info, max(seq) FROM mappings WHERE topic = ? AND seq <= ? GROUP BY broker",
             (self._topic, seq),
@@ -87,23 +87,23 @@ class TopicLookup:
         return {broker: decode_json(info, TopicQueueMappingInfo) for broker, info, _ in rows if info is not None}
 
     def earlier(self, seq: int) -> Iterator[tuple[int, int | None]]:
-        """Events not after `seq` that may have changed the route: number, and broker or None for mappings.
+        """Yield events up to `seq` that may have changed the route: sequence number, and broker (None: mappings).
 
-        Newest first; one number may come several times.
+        Newest first; a sequence number may occur several times.
         """
         fetch = _FIRST_FETCH
         while seq > 0:
-            found, complete_from = self._near(seq, _EARLIER, fetch)
+            found, complete_from = self._nearby_sql(seq, _EARLIER, fetch)
             fetch = min(4 * fetch, _MAX_FETCH)
             yield from sorted((hit for hit in found if hit[0] >= complete_from), key=_by_seq, reverse=True)
             seq = complete_from - 1
 
     def later(self, seq: int) -> Iterator[tuple[int, int | None]]:
-        """The same for those after `seq`, oldest first."""
+        """Like `earlier`, for events after `seq`, oldest first."""
         end = (_one(self._db, "SELECT max(seq) FROM marks", ()) or 0) + 1
         fetch = _FIRST_FETCH
         while seq < end:
-            found, complete_to = self._near(seq, _LATER, fetch)
+            found, complete_to = self._nearby_sql(seq, _LATER, fetch)
             fetch = min(4 * fetch, _MAX_FETCH)
             complete_to = complete_to or end
             yield from sorted((hit for hit in found if hit[0] <= complete_to), key=_by_seq)
@@ -147,7 +147,7 @@ class TopicLookup:
         return (perm, rest[0], rest[1], rest[2])
 
     def _ever_on(self) -> list[int]:
-        """The brokers that ever had this topic, or a mapping of it."""
+        """Return the brokers that ever had this topic or a mapping of it."""
         db, topic = self._db, self._topic
         brokers = {broker for (broker,) in db.execute("SELECT DISTINCT broker FROM singles WHERE topic = ?", (topic,))}
         checked: dict[int, bool] = {}
@@ -161,10 +161,10 @@ class TopicLookup:
                 brokers.add(broker)
         return sorted(brokers)
 
-    # -- what changed ----------------------------------------------------------------------------------------------
+    # -- changes ---------------------------------------------------------------------------------------------------
 
-    def _near(self, seq: int, sql: "_Near", fetch: int) -> tuple[list[tuple[int, int | None]], int]:
-        """Some candidates, and up to which number they are all of them (0: to the end)."""
+    def _nearby_sql(self, seq: int, sql: "_NearbySql", fetch: int) -> tuple[list[tuple[int, int | None]], int]:
+        """Return candidates, and the sequence number up to which they are complete (0: to the end)."""
         found: list[tuple[int, int | None]] = []
         limits: list[int] = []
         wanted = {"topic": self._topic, "bucket": self._bucket, "seq": seq, "limit": fetch}
@@ -181,15 +181,15 @@ class TopicLookup:
         return found, min(limits, default=0)
 
 
-class _Near(msgspec.Struct, frozen=True):
-    """The two questions for events near a number, in one direction."""
+class _NearbySql(msgspec.Struct, frozen=True):
+    """The two queries for events near a sequence number, in one direction."""
 
     broker: str
     mappings: str
     descending: bool
 
 
-def _near(*, where: str, order: str) -> _Near:
+def _nearby_sql(*, where: str, order: str) -> _NearbySql:
     def part(source: int, table: str, key: str, content: str = "NULL") -> str:
         return (
             f"SELECT * FROM (SELECT {source}, seq, {content} FROM {table} WHERE {key} AND seq {where} :seq "  # noqa: S608
@@ -203,11 +203,11 @@ def _near(*, where: str, order: str) -> _Near:
         part(3, "groups", "broker = :broker"),
     )
     mappings = part(4, "mappings", "topic = :topic AND :broker IS NULL")
-    return _Near(" UNION ALL ".join(parts), mappings, order == "DESC")
+    return _NearbySql(" UNION ALL ".join(parts), mappings, order == "DESC")
 
 
-_EARLIER: Final = _near(where="<=", order="DESC")
-_LATER: Final = _near(where=">", order="ASC")
+_EARLIER: Final = _nearby_sql(where="<=", order="DESC")
+_LATER: Final = _nearby_sql(where=">", order="ASC")
 
 
 def _by_seq(hit: tuple[int, int | None]) -> int:

@@ -1,4 +1,4 @@
-"""History without a server: from the index of a home where it is up to date, else from a copy made for the moment."""
+"""History without a running server: uses the index of a home if it is up to date, else a temporary copy."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -9,10 +9,9 @@ from typing import Final
 
 from routebook.errors import HistoryError
 from routebook.history import INDEX_NAME
-from routebook.history.index.feeder import misfit
+from routebook.history.index.follower import why_unusable
 from routebook.history.index.indexer import Indexer
-from routebook.history.index.schema import Unusable, check, connect, open_index
-from routebook.history.index.state import Progress, read_progress
+from routebook.history.index.schema import Progress, Unusable, check, connect, open_index, read_progress
 from routebook.history.query.history import History
 from routebook.journal.files import FolderFiles
 from routebook.journal.read.reader import newest, read
@@ -22,14 +21,14 @@ _BATCH_RECORDS: Final = 5000
 
 @contextmanager
 def open_offline(home: Path) -> Iterator[History]:
-    """The history of a home, which is not written to. Raises HistoryError."""
+    """Open the history of a home without writing to it. Raises HistoryError."""
     files = FolderFiles(home / "journal")
     try:
         last = newest(files, 1, wanted=lambda _: True)
     except OSError as problem:
         raise HistoryError(f"{files.folder}: {problem.strerror}") from None
     if not last:
-        raise HistoryError(f"{files.folder}: no records; name the home of a server that has run with --home")
+        raise HistoryError(f"{files.folder}: the journal is empty; pass the home of a server with --home")
     own = home / INDEX_NAME
     progress = _usable(own, files)
     if progress is not None and progress.last_seq >= last[-1].record.seq:
@@ -55,7 +54,7 @@ def _open(path: Path) -> Iterator[History]:
 
 
 def _usable(path: Path, files: FolderFiles) -> Progress | None:
-    """How far the index is, if it can be read and belongs to this journal."""
+    """Return the progress of the index if it is readable and belongs to this journal."""
     if not path.exists():
         return None
     try:
@@ -67,7 +66,7 @@ def _usable(path: Path, files: FolderFiles) -> Progress | None:
             db.close()
     except (sqlite3.Error, Unusable):
         return None
-    return None if progress.empty or misfit(files, progress) is not None else progress
+    return None if progress.empty or why_unusable(files, progress) is not None else progress
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -82,7 +81,7 @@ def _copy(source: Path, target: Path) -> None:
 def _index(path: Path, files: FolderFiles) -> None:
     db = open_index(path)
     try:
-        db.execute("PRAGMA synchronous = OFF")  # it does not live long
+        db.execute("PRAGMA synchronous = OFF")  # temporary file
         indexer = Indexer(db)
         progress = indexer.progress
         for count, item in enumerate(read(files, from_seq=None if progress.empty else progress.last_seq + 1), 1):

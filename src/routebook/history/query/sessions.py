@@ -1,4 +1,4 @@
-"""When the members of a broker group were there, and why they left; when the NameServer itself was."""
+"""Sessions: when the members of a broker group were registered and why they left, and when the NameServer ran."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ import msgspec
 
 from routebook.events import DownReason
 from routebook.history.index.groups import GroupState
-from routebook.history.index.state import Progress
+from routebook.history.index.schema import Progress
 from routebook.lenient_json import decode_json, from_blob
 
 PLANNED: Final = frozenset({DownReason.UNREGISTERED, DownReason.DEREGISTERED, DownReason.REPLACED})
 ROLE_SWITCH: Final = "role_switch"
 COLD_START: Final = "nameserver_cold_start"
-BEFORE: Final = "before"  # older than what is kept
+BEFORE: Final = "before"  # began before the retained history
 
 _ROWS: Final = """
 SELECT g.seq, g.state, m.at_max, kind.name, why.name, peer.name, who.name
@@ -26,22 +26,22 @@ WHERE g.broker = ? ORDER BY g.seq
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of time in which an address was a member of its group under one id."""
+    """An interval in which an address was a member of its group under one broker id."""
 
     broker_id: int
     addr: str
     cluster: str
-    from_ms: int  # when it came; of one that was there before all that is kept, when that begins
-    began: str  # the kind of event that tells, or `before`
-    to_ms: int | None = None  # None: it is there
-    ended: str | None = None  # a broker's reason to leave, `role_switch`, `nameserver_cold_start`
+    from_ms: int  # for `before`: the start of the retained history
+    began: str  # the kind of the event, or `before`
+    to_ms: int | None = None  # None: still registered
+    ended: str | None = None  # a down reason, `role_switch` or `nameserver_cold_start`
     planned: bool | None = None
-    peer: str | None = None  # who asked for it, where somebody did
-    who: str | None = None
+    peer: str | None = None  # address of the client that requested the removal
+    who: str | None = None  # its identity
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of time in which the NameServer ran; `to_ms` None: it runs."""
+class ServerRun(msgspec.Struct, frozen=True, kw_only=True):
+    """An interval in which the NameServer ran; `to_ms` is None while it runs."""
 
     from_ms: int
     to_ms: int | None
@@ -49,7 +49,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """A change of the group, and the event behind it."""
+    """A change of the group and the event that caused it."""
 
     state: GroupState | None
     at_ms: int | None
@@ -60,34 +60,35 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def sessions_of(db: sqlite3.Connection, broker: int, progress: Progress, *, since_ms: int) -> list[Session]:
-    """All that had not ended before `since_ms`, in the order in which they began."""
-    there: dict[tuple[int, str], Session] = {}
+    """Return all sessions that did not end before `since_ms`, by start time."""
+    current: dict[tuple[int, str], Session] = {}
     found: list[Session] = []
     for row in _rows(db, broker):
         at_ms = progress.first_at if row.at_ms is None else row.at_ms
         members = {} if row.state is None else {(one.broker_id, one.addr): one for one in row.state.members}
-        for key in [key for key in there if key not in members]:
-            session = _ended(there.pop(key), row, at_ms, moved=any(addr == key[1] for _, addr in members))
+        for key in [key for key in current if key not in members]:
+            session = _ended(current.pop(key), row, at_ms, moved=any(addr == key[1] for _, addr in members))
             if at_ms >= since_ms:
                 found.append(session)
         for key, member in members.items():
-            if key not in there:
+            if key not in current:
                 began = BEFORE if row.at_ms is None else row.kind
-                there[key] = Session(broker_id=key[0], addr=key[1], cluster=member.cluster, from_ms=at_ms, began=began)
-    return sorted([*found, *there.values()], key=lambda session: session.from_ms)
+                current[key] = Session(
+                    broker_id=key[0], addr=key[1], cluster=member.cluster, from_ms=at_ms, began=began
+                )
+    return sorted([*found, *current.values()], key=lambda session: session.from_ms)
 
 
-def runs(db: sqlite3.Connection, progress: Progress, *, since_ms: int, now_ms: int | None) -> list[Run]:
-    """When the NameServer ran. With `now_ms` its last start is taken to run still, unless it stopped."""
+def server_runs(db: sqlite3.Connection, progress: Progress, *, since_ms: int, now_ms: int | None) -> list[ServerRun]:
+    """Return when the NameServer ran. With `now_ms` the last start counts as still running, unless it stopped."""
     found = []
-    rows = db.execute(
-        "SELECT boot, from_ms, to_ms, stopped FROM boots ORDER BY first_seq",
-    )
-    for boot, from_ms, to_ms, stopped in rows:
+    for boot, from_ms, to_ms, stopped in db.execute(
+        "SELECT boot, from_ms, to_ms, stopped FROM boots ORDER BY first_seq"
+    ):
         running = now_ms is not None and boot == progress.boot and not stopped
         if running or to_ms >= since_ms:
             ended = None if running else "stopped" if stopped else "crashed"
-            found.append(Run(from_ms=from_ms, to_ms=None if running else to_ms, ended=ended))
+            found.append(ServerRun(from_ms=from_ms, to_ms=None if running else to_ms, ended=ended))
     return found
 
 

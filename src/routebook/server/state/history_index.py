@@ -9,7 +9,7 @@ from routebook.journal.files import Files
 from routebook.server.observe.health import Condition, Fact, Part
 
 if TYPE_CHECKING:
-    from routebook.history.index.feeder import Feeder
+    from routebook.history.index.follower import IndexFollower
     from routebook.history.query.history import History
 
 
@@ -21,16 +21,16 @@ class HistoryIndex:
         self._files = files
         self._wall_ms = wall_ms
         self._log = log
-        self._feeder: Feeder | None = None
+        self._follower: IndexFollower | None = None
         self._start_problem: str | None = None
         self.answers: History | None = None
 
     def start(self) -> "History":
-        from routebook.history.index.feeder import Feeder  # noqa: PLC0415  imports SQLite: only after listening
+        from routebook.history.index.follower import IndexFollower  # noqa: PLC0415  imports SQLite: only after listening
         from routebook.history.query.history import History  # noqa: PLC0415
 
-        self._feeder = Feeder(self._path, self._files, told=self._log)
-        self._feeder.start()
+        self._follower = IndexFollower(self._path, self._files, log=self._log)
+        self._follower.start()
         self.answers = History(self._path, now_ms=self._wall_ms)
         return self.answers
 
@@ -40,8 +40,8 @@ class HistoryIndex:
         self._log(self._start_problem)
 
     def stop(self) -> None:
-        if self._feeder is not None:
-            self._feeder.stop()
+        if self._follower is not None:
+            self._follower.stop()
         if self.answers is not None:
             self.answers.close()
 
@@ -49,9 +49,9 @@ class HistoryIndex:
         """The health component `history`."""
         if self._start_problem is not None:
             return Part(Condition.DEGRADED, self._start_problem)
-        if self._feeder is None:
+        if self._follower is None:
             return Part(says="the index is not open yet")
-        status = self._feeder.status()
+        status = self._follower.status()
         facts: dict[str, Fact] = {
             "state": status.state,
             "last_seq": status.last_seq,

@@ -9,7 +9,7 @@ from litestar.params import QueryParameter
 
 from routebook.codes import PERM_WRITE
 from routebook.history.query.answers import Certainty
-from routebook.history.query.sessions import Run, Session
+from routebook.history.query.sessions import ServerRun, Session
 from routebook.rollup import percentile
 from routebook.server.http.api.dependencies import Context, Thread
 from routebook.server.http.api.names import from_path
@@ -53,7 +53,7 @@ class SessionsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     to_ms: int
     now_ms: int
     members: list[MemberSessions]
-    nameserver: list[Run]
+    nameserver: list[ServerRun]
     certainty: Certainty
 
 

@@ -10,7 +10,7 @@ from litestar.params import QueryParameter, SkipValidation
 
 from routebook.codes import version_text
 from routebook.events import LookupMinute
-from routebook.history.query.activity import StripPoint
+from routebook.history.query.activity import ActivityPoint
 from routebook.history.query.answers import Certainty
 from routebook.server.http.api.dependencies import Context, Thread
 from routebook.server.http.api.names import from_path
@@ -41,7 +41,7 @@ class StripAnswer(msgspec.Struct, frozen=True, kw_only=True):
     from_ms: int
     to_ms: int
     step_ms: int
-    points: list[StripPoint]
+    points: list[ActivityPoint]
     certainty: Certainty
 
 
@@ -134,7 +134,7 @@ async def strip(
     history, now_ms = history_of(context), context.now_ms()
     step_ms = max(1, hours * _HOUR_MS // steps)
     from_ms = now_ms - step_ms * steps
-    points, certainty = await asked_of(threads, lambda: history.strip(from_ms=from_ms, step_ms=step_ms, steps=steps))
+    points, certainty = await asked_of(threads, lambda: history.activity(from_ms=from_ms, step_ms=step_ms, steps=steps))
     return StripAnswer(from_ms=from_ms, to_ms=now_ms, step_ms=step_ms, points=points, certainty=certainty)
 
 

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from routebook.history.query.sessions import Run, Session
+from routebook.history.query.sessions import ServerRun, Session
 
 _DAY_MS: Final = 86_400_000
 Stretch: TypeAlias = tuple[int, int]
@@ -25,7 +25,7 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     outages: int
 
 
-def by_day(sessions: Sequence[Session], runs: Iterable[Run], *, from_ms: int, to_ms: int) -> list[Day]:
+def by_day(sessions: Sequence[Session], runs: Iterable[ServerRun], *, from_ms: int, to_ms: int) -> list[Day]:
     """Of one address: `sessions` in order. Days from the one of `from_ms` to that of `to_ms`."""
     ran = [(max(run.from_ms, from_ms), min(to_ms if run.to_ms is None else run.to_ms, to_ms)) for run in runs]
     up = [(session.from_ms, to_ms if session.to_ms is None else session.to_ms) for session in sessions]

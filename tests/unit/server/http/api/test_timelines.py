@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from routebook.events import BrokerUp, Queues, ServerStarted, TopicCause, TopicsChanged
-from routebook.history.index.feeder import Feeder
+from routebook.history.index.follower import IndexFollower
 from routebook.history.query.history import History
 from routebook.journal.files import FolderFiles
 from routebook.journal.write.options import JournalOptions
@@ -26,7 +26,7 @@ def remembering(tmp_path: Path) -> Iterator[Rig]:
         seq = some.record(TopicsChanged(broker="a", cause=TopicCause.REGISTRATION, added=added), at_ms=2000)
         assert some.writer is not None
         some.writer.durable(seq).result(20)
-        feeder = Feeder(tmp_path / "history.db", files, rest=0)
+        feeder = IndexFollower(tmp_path / "history.db", files, rest=0)
         feeder.start()
         feeder.stop()
         history = some.context.history = History(tmp_path / "history.db")

@@ -1,6 +1,6 @@
 """How much of a day a broker was there."""
 
-from routebook.history.query.sessions import Run, Session
+from routebook.history.query.sessions import ServerRun, Session
 from routebook.server.http.views.availability import by_day
 
 DAY = 86_400_000
@@ -21,13 +21,13 @@ def session(begin: int, end: int | None, ended: str | None = None, *, planned: b
     )
 
 
-def run(begin: int, end: int | None) -> Run:
-    return Run(
+def run(begin: int, end: int | None) -> ServerRun:
+    return ServerRun(
         from_ms=START + begin, to_ms=None if end is None else START + end, ended=None if end is None else "stopped"
     )
 
 
-def days(sessions: list[Session], runs: list[Run], *, until: int = 2 * DAY) -> list[tuple[int, int, int]]:
+def days(sessions: list[Session], runs: list[ServerRun], *, until: int = 2 * DAY) -> list[tuple[int, int, int]]:
     found = by_day(sessions, runs, from_ms=START, to_ms=START + until)
     return [(day.observed_ms // HOUR, day.up_ms // HOUR, day.outages) for day in found]
 

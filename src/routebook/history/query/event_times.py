@@ -1,41 +1,41 @@
-"""Times and numbers: which records a time means, who caused what, and how far an answer can be trusted.
+"""Maps times to sequence numbers, returns the cause of an event, and states how certain an answer is.
 
-The clock of a NameServer may jump back, so records are in the order of their numbers and a time means all records up
-to the last before which nothing later than that time was ever seen (its running maximum).
+The clock of a NameServer may jump back. Records are ordered by sequence number, and a time stands for all records up to
+the last one whose running maximum of times (`at_max`) is not later.
 """
 
 import sqlite3
 from typing import Final, NamedTuple
 
-from routebook.history.index.state import Progress, read_progress
+from routebook.history.index.schema import Progress, read_progress
 from routebook.history.query.answers import Cause, Certainty, Extent, Missing
 from routebook.lenient_json import from_blob
 
-_MAX_MISSING: Final = 20  # named in an answer; the newest
+_MAX_MISSING: Final = 20  # holes listed in an answer, the newest
 
 
-class Run(NamedTuple):
-    """The events that one request brought about, by their numbers; they are one change."""
+class SeqRange(NamedTuple):
+    """The sequence numbers of the events that one request caused; they count as one change."""
 
     first: int
     last: int
 
 
-class Moments:
-    """The marks of an index; `now_ms` is the time by the clock of a server that is running, else None."""
+class EventTimes:
+    """Reads the `marks` table. `now_ms` is the current time of a running server, else None."""
 
     def __init__(self, db: sqlite3.Connection, *, now_ms: int | None) -> None:
         self._db = db
         self._now_ms = now_ms
-        self._runs: dict[int, Run] = {}
+        self._runs: dict[int, SeqRange] = {}
         self.progress: Progress = read_progress(db)
 
-    def number_at(self, at_ms: int) -> int:
-        """The last event that a time means; 0 if it is before all."""
+    def seq_at(self, at_ms: int) -> int:
+        """Return the last event at a time; 0 if the time is before all events."""
         progress = self.progress
-        low = self._forgotten() if not progress.empty and at_ms >= progress.first_at else 0
+        low = self._last_pruned() if not progress.empty and at_ms >= progress.first_at else 0
         high = self.newest()
-        # running maxima only grow, so no index is needed to find one
+        # binary search: the running maximum only grows, so it needs no SQL index
         while low < high:
             middle = (low + high + 1) // 2
             row = self._db.execute(
@@ -49,14 +49,14 @@ class Moments:
 
     def newest(self) -> int:
         marked = int(self._db.execute("SELECT ifnull(max(seq), 0) FROM marks").fetchone()[0])
-        return max(marked, self._forgotten())
+        return max(marked, self._last_pruned())
 
-    def _forgotten(self) -> int:
-        """The last number that the journal has forgotten: what held then is kept, though the event is not."""
+    def _last_pruned(self) -> int:
+        """The last pruned sequence number: the state at that point is kept, the event is not."""
         return max(self.progress.first_seq - 1, 0)
 
-    def run_of(self, seq: int) -> Run | None:
-        """The change that an event belongs to; None if it is older than what is kept."""
+    def request_range(self, seq: int) -> SeqRange | None:
+        """Return the events of the request that caused an event; None if the event is pruned."""
         row = self._db.execute("SELECT run FROM marks WHERE seq = ?", (seq,)).fetchone()
         if row is None:
             return None
@@ -67,26 +67,26 @@ class Moments:
                 if run != first:
                     break
                 last = number
-            self._runs[first] = Run(first, int(last))
+            self._runs[first] = SeqRange(first, int(last))
         return self._runs[first]
 
     def cause(self, seq: int) -> Cause:
-        """What happened at a number that has a mark."""
+        """Return the event with a sequence number that has a mark."""
         at, *words = self._db.execute("SELECT at, kind, why, peer, who FROM marks WHERE seq = ?", (seq,)).fetchone()
         kind, why, peer, who = map(self._word, words)
         return Cause(seq=seq, at_ms=at, kind=kind or "", why=why, peer=peer, who=who)
 
     def time_of(self, seq: int) -> int:
-        """When, by the running maximum, so that asking for this time gives what came of it."""
+        """Return the running maximum of times at an event: a query for this time includes the event."""
         return self.time_if_kept(seq) or 0
 
     def time_if_kept(self, seq: int) -> int | None:
-        """The same; None if the event is older than what is kept."""
+        """Like `time_of`; None if the event is pruned."""
         row = self._db.execute("SELECT at_max FROM marks WHERE seq = ?", (seq,)).fetchone()
         return None if row is None else int(row[0])
 
     def certainty(self, at_ms: int, seq: int) -> Certainty:
-        """How far to trust what is known as of a number about a time."""
+        """Return how certain an answer about a time is, given the last event `seq`."""
         progress = self.progress
         if progress.empty:
             return Certainty(known=False, observed=False, events_may_be_missing=False, missing=[], extent=None)

@@ -1,18 +1,9 @@
-"""When brokers were there and why they left, and how the hours went, out of real journal folders."""
-
-from pathlib import Path
-
-import pytest
+"""Sessions of brokers and runs of the NameServer, from real journal folders."""
 
 from routebook.events import BrokerChanged, BrokerDown, DownReason, ServerStarted, ServerStopped
 from routebook.history.query.offline import open_offline
-from routebook.history.query.sessions import Run, Session
+from routebook.history.query.sessions import ServerRun, Session
 from tests.support.small_journals import BORN, STARTED, Journal, down, up
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Journal:
-    return Journal(tmp_path)
 
 
 def sessions(journal: Journal, broker: str = "a", *, since_s: float = 0) -> list[Session]:
@@ -21,7 +12,9 @@ def sessions(journal: Journal, broker: str = "a", *, since_s: float = 0) -> list
         return [] if found is None else found[0]
 
 
-def told(journal: Journal, *, since_s: float = 0) -> list[tuple[int, float, float | None, str | None, bool | None]]:
+def intervals(
+    journal: Journal, *, since_s: float = 0
+) -> list[tuple[int, float, float | None, str | None, bool | None]]:
     return [
         (
             one.broker_id,
@@ -34,16 +27,16 @@ def told(journal: Journal, *, since_s: float = 0) -> list[tuple[int, float, floa
     ]
 
 
-def test_each_coming_and_leaving_is_a_session(journal: Journal) -> None:
+def test_each_registration_until_its_end_is_a_session(journal: Journal) -> None:
     journal.write(0, STARTED, up())
     journal.write(5, down())
     journal.write(8, up())
-    assert told(journal) == [(0, 0, 5, "expired", False), (0, 8, None, None, None)]
-    assert told(journal, since_s=6) == [(0, 8, None, None, None)]
+    assert intervals(journal) == [(0, 0, 5, "expired", False), (0, 8, None, None, None)]
+    assert intervals(journal, since_s=6) == [(0, 8, None, None, None)]
     assert sessions(journal, "never") == []
 
 
-def test_one_that_said_goodbye_had_planned_it(journal: Journal) -> None:
+def test_a_deregistration_is_planned(journal: Journal) -> None:
     born = up()
     journal.write(0, STARTED, born)
     journal.write(
@@ -62,7 +55,7 @@ def test_one_that_said_goodbye_had_planned_it(journal: Journal) -> None:
     assert (one.ended, one.planned, one.peer, one.who) == ("deregistered", True, "10.0.0.9:1", "ann")
 
 
-def test_a_role_switch_goes_on_under_another_id(journal: Journal) -> None:
+def test_a_role_switch_starts_a_session_with_the_new_id(journal: Journal) -> None:
     born = up()
     journal.write(0, STARTED, born)
     switched = BrokerChanged(
@@ -75,18 +68,18 @@ def test_a_role_switch_goes_on_under_another_id(journal: Journal) -> None:
         acting_master=born.acting_master,
     )
     journal.write(3, switched)
-    assert told(journal) == [(0, 0, 3, "role_switch", None), (1, 3, None, None, None)]
+    assert intervals(journal) == [(0, 0, 3, "role_switch", None), (1, 3, None, None, None)]
 
 
-def test_a_cold_start_ends_what_was_known(journal: Journal) -> None:
+def test_a_cold_start_ends_all_sessions(journal: Journal) -> None:
     journal.write(0, STARTED, up())
     journal.write(2, ServerStopped(reason="SIGTERM"))
     journal.boot = "b2"
     journal.write(4, ServerStarted(version="1", listen="x", cold=True))
-    assert told(journal) == [(0, 0, 4, "nameserver_cold_start", None)]
+    assert intervals(journal) == [(0, 0, 4, "nameserver_cold_start", None)]
 
 
-def test_when_the_nameserver_ran(journal: Journal) -> None:
+def test_runs_of_the_nameserver(journal: Journal) -> None:
     journal.write(0, STARTED, up())
     journal.write(2, ServerStopped(reason="SIGTERM"))
     journal.boot = "b2"
@@ -95,22 +88,7 @@ def test_when_the_nameserver_ran(journal: Journal) -> None:
         found = history.sessions("a", since_ms=0)
         assert found is not None
         assert found[1] == [
-            Run(from_ms=BORN, to_ms=BORN + 2000, ended="stopped"),
-            Run(from_ms=BORN + 10_000, to_ms=BORN + 10_000, ended="crashed"),
+            ServerRun(from_ms=BORN, to_ms=BORN + 2000, ended="stopped"),
+            ServerRun(from_ms=BORN + 10_000, to_ms=BORN + 10_000, ended="crashed"),
         ]
-    assert told(journal) == [(0, 0, None, None, None)], "a warm start keeps brokers"
-
-
-def test_the_hours_in_steps(journal: Journal) -> None:
-    journal.write(0, STARTED, up())
-    journal.write(25, down())
-    journal.write(35, up())
-    journal.write(39, ServerStopped(reason="SIGTERM"))
-    with open_offline(journal.home) as history:
-        points, certainty = history.strip(from_ms=BORN - 10_000, step_ms=10_000, steps=6)
-    assert [point.at_ms - BORN for point in points] == [-10_000, 0, 10_000, 20_000, 30_000, 40_000]
-    assert [point.brokers for point in points] == [None, 1, 1, 0, None, None]
-    assert [point.ups for point in points] == [0, 1, 0, 0, 1, 0]
-    assert [point.downs for point in points] == [0, 0, 0, 1, 0, 0]
-    assert [point.observed for point in points] == [False, True, True, True, False, False]
-    assert not certainty.known
+    assert intervals(journal) == [(0, 0, None, None, None)], "a warm start keeps brokers"
