@@ -83,9 +83,13 @@ class Machine:
 
     def apply(self, event: Event) -> BrokerSet | None:
         """Change the state by a committed event; the set's new state, or None where it was removed."""
-        after = apply(self.sets.get(event.broker), event)
+        after = self.after(event)
         self.put(event.broker, after)
         return after
+
+    def after(self, event: Event) -> BrokerSet | None:
+        """The state of the event's set after it."""
+        return apply(self.sets.get(event.broker), event)
 
     def put(self, name: str, state: BrokerSet | None) -> None:
         """Take a state from the log: a follower's way to change."""

@@ -1,0 +1,135 @@
+"""The log of a single controller node: one SQLite file, every commit synced before it is acknowledged.
+
+sets(name, state)               the current state of each set, JSON
+events(seq, at_ms, name, event) the newest changes, for people who look into the file
+
+Commits that wait at the same time share one transaction.
+"""
+
+import asyncio
+import sqlite3
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from routebook.controller.state import BrokerSet, Event
+from routebook.server.controller.log import LogError, LogListener, Node, NotLeader
+
+FILE: Final = "controller.db"
+MAX_EVENTS: Final = 10_000
+_FORMAT: Final = 1
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS sets (name TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS events (
+  seq INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, name TEXT NOT NULL, event BLOB NOT NULL
+);
+"""
+
+_encode = msgspec.json.Encoder().encode
+_decode_set = msgspec.json.Decoder(BrokerSet).decode
+_Change = tuple[Event, BrokerSet | None]
+
+
+class SqliteLog:
+    """Always leads. All access to the file happens on one thread."""
+
+    def __init__(self, folder: Path, node: Node) -> None:
+        self._path = folder / FILE
+        self._node = node
+        self._thread = ThreadPoolExecutor(1, "controller-log")
+        self._database: sqlite3.Connection | None = None
+        self._waiting: deque[tuple[_Change, asyncio.Future[None]]] = deque()
+        self._writing = False
+        self.problem: str | None = None
+
+    @property
+    def leader(self) -> Node | None:
+        return self._node if self._database is not None else None
+
+    @property
+    def is_leader(self) -> bool:
+        return self._database is not None
+
+    async def start(self, listener: LogListener) -> None:
+        sets = await asyncio.get_running_loop().run_in_executor(self._thread, self._open)
+        listener.on_sets(sets)
+        listener.on_leading(True)
+
+    async def commit(self, event: Event, state: BrokerSet | None) -> None:
+        if self._database is None:
+            raise NotLeader("the controller's log is closed")
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(((event, state), done))
+        if not self._writing:
+            await self._write_waiting()
+        await done
+
+    async def stop(self) -> None:
+        database, self._database = self._database, None
+        if database is not None:
+            await asyncio.get_running_loop().run_in_executor(self._thread, database.close)
+        self._thread.shutdown()
+
+    async def _write_waiting(self) -> None:
+        self._writing = True
+        try:
+            while self._waiting:
+                batch = list(self._waiting)
+                self._waiting.clear()
+                error = await asyncio.get_running_loop().run_in_executor(
+                    self._thread, self._write, [change for change, _ in batch]
+                )
+                self.problem = error
+                for _, done in batch:
+                    if done.cancelled():
+                        continue
+                    if error is None:
+                        done.set_result(None)
+                    else:
+                        done.set_exception(LogError(error))
+        finally:
+            self._writing = False
+
+    def _open(self) -> dict[str, BrokerSet]:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            database = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+            database.execute("PRAGMA journal_mode=WAL")
+            database.execute("PRAGMA synchronous=FULL")
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+            if version > _FORMAT:
+                raise LogError(f"{self._path} has format {version}: start the release that wrote it")
+            database.executescript(f"{_SCHEMA}PRAGMA user_version={_FORMAT};")
+            sets = {name: _decode_set(state) for name, state in database.execute("SELECT name, state FROM sets")}
+        except (OSError, sqlite3.Error, msgspec.DecodeError) as error:
+            raise LogError(f"cannot open {self._path}: {error}; check the file and its owner") from error
+        self._database = database
+        return sets
+
+    def _write(self, changes: list[_Change]) -> str | None:
+        """Commit all changes in one transaction; the reason where that fails."""
+        database = self._database
+        if database is None:
+            return "the controller's log is closed"
+        now_ms = time.time_ns() // 1_000_000
+        try:
+            database.execute("BEGIN IMMEDIATE")
+            for event, state in changes:
+                if state is None:
+                    database.execute("DELETE FROM sets WHERE name = ?", (event.broker,))
+                else:
+                    database.execute("INSERT OR REPLACE INTO sets VALUES (?, ?)", (event.broker, _encode(state)))
+                database.execute(
+                    "INSERT INTO events(at_ms, name, event) VALUES (?, ?, ?)", (now_ms, event.broker, _encode(event))
+                )
+            database.execute("DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?", (MAX_EVENTS,))
+            database.execute("COMMIT")
+        except sqlite3.Error as error:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            return f"cannot write {self._path}: {error}"
+        return None

@@ -1,0 +1,111 @@
+"""Real etcd members on loopback, started and killed by tests."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self
+
+import pytest
+
+START_S: Final = 30.0
+
+
+class Member:
+    """One etcd process with a data folder and fixed ports, so that it can be killed and started again."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self._folder = folder / name
+        self.client_port, self.peer_port = _free_ports(2)
+        self.process: subprocess.Popen[bytes] | None = None
+        self._log = folder / f"{name}.log"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.client_port}"
+
+    @property
+    def peer_url(self) -> str:
+        return f"http://127.0.0.1:{self.peer_port}"
+
+    def start(self, cluster: str) -> None:
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [
+                    *("etcd", "--name", self.name, "--data-dir", str(self._folder), "--log-level", "error"),
+                    *("--listen-client-urls", self.url, "--advertise-client-urls", self.url),
+                    *("--listen-peer-urls", self.peer_url, "--initial-advertise-peer-urls", self.peer_url),
+                    *("--initial-cluster", cluster, "--initial-cluster-state", "new"),
+                ],
+                stdout=log,
+                stderr=log,
+            )
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process = None
+
+
+class Cluster:
+    """One or three members."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self.members = [Member(f"e{number}", folder) for number in range(size)]
+        self._initial = ",".join(f"{member.name}={member.peer_url}" for member in self.members)
+
+    @property
+    def endpoints(self) -> list[str]:
+        return [member.url for member in self.members]
+
+    def __enter__(self) -> Self:
+        for member in self.members:
+            member.start(self._initial)
+        self.wait_until_healthy()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for member in self.members:
+            if member.process is not None:
+                member.kill()
+
+    def restart(self, member: Member) -> None:
+        member.start(self._initial)
+
+    def wait_until_healthy(self) -> None:
+        """Until a write succeeds at every member."""
+        deadline = time.monotonic() + START_S
+        for member in self.members:
+            while not _accepts_writes(member.url):
+                if time.monotonic() > deadline:
+                    raise AssertionError(f"etcd {member.name} did not start")
+                time.sleep(0.05)
+
+
+@contextmanager
+def etcd_cluster(folder: Path, size: int) -> Iterator[Cluster]:
+    if shutil.which("etcd") is None:
+        pytest.skip("etcd is not installed (Debian: etcd-server)")
+    with Cluster(folder, size) as cluster:
+        yield cluster
+
+
+def _accepts_writes(url: str) -> bool:
+    command = ["etcdctl", "--endpoints", url, "--command-timeout", "2s", "put", "/tests/ready", "1"]
+    done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "ETCDCTL_API": "3"})
+    return done.returncode == 0
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
