@@ -1,4 +1,4 @@
-"""What happened, as log lines an operator greps."""
+"""Event log: one structured log line per event, and per problem of connections, files and scheduled tasks."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -33,7 +33,7 @@ _MAX_KV_LINES: Final = 1000
 
 
 class EventLog:
-    """One method per thing worth a line. What strangers can cause at will is said at most once a minute per host."""
+    """One method per kind of line. Lines that any client can cause are throttled: one per host and minute."""
 
     def __init__(self, time: Callable[[], float]) -> None:
         self._log = get_log()
@@ -43,11 +43,11 @@ class EventLog:
         self._throttle = LogThrottle(time)
 
     def log(self, events: Iterable[Event], peer: str | None = None) -> None:
-        """`peer` is who caused it, where somebody did."""
+        """Log events; `peer` is the client that caused them, if any."""
         for event in events:
-            self._happened(event, peer)
+            self._log_event(event, peer)
 
-    def _happened(self, event: Event, peer: str | None) -> None:
+    def _log_event(self, event: Event, peer: str | None) -> None:
         log = self._log
         match event:
             case BrokerUp():
@@ -58,8 +58,8 @@ class EventLog:
             case BrokerReturned():
                 log.info("broker returned", **_broker(event), peer=peer)
             case BrokerDown():
-                say = log.info if event.reason in _PLANNED else log.warning
-                say("broker down", **_broker(event), reason=event.reason.value, peer=peer)
+                write = log.info if event.reason in _PLANNED else log.warning
+                write("broker down", **_broker(event), reason=event.reason.value, peer=peer)
             case TopicsChanged():
                 counts = {"added": len(event.added), "changed": len(event.changed), "removed": len(event.removed)}
                 log.info("topics changed", broker=event.broker, cause=event.cause.value, **counts)
@@ -82,7 +82,7 @@ class EventLog:
                 log.info("setting changed", key=event.key, before=event.before, after=event.after, peer=peer)
             case RequestDenied():
                 who = {"who": event.who} if event.who is not None else {}
-                self._rarely(self._log.warning, "request denied", peer, code=event.code, **who, why=event.why)
+                self._throttled(self._log.warning, "request denied", peer, code=event.code, **who, why=event.why)
             case PreservationEntered():
                 counts = {"silent": event.silent, "known": event.known}
                 log.warning("most brokers are silent: their routes are kept", **counts, window_ms=event.window_ms)
@@ -95,18 +95,18 @@ class EventLog:
             case ServerStopped():
                 log.info("stopped", reason=event.reason)
 
-    def recovery_problem(self, wrong: str) -> None:
-        """Something is wrong with what was to be remembered."""
-        self._log.warning("not all is remembered", why=wrong)
+    def recovery_problem(self, why: str) -> None:
+        """Log that journal, snapshot or history are damaged or incomplete."""
+        self._log.warning("recovery problem", why=why)
 
     # Connections
 
     def foreign_protocol(self, stranger: Stranger, peer: str) -> None:
         event = "not a RocketMQ client"
-        self._rarely(self._remoting.warning, event, peer, kind=stranger.name.lower(), why=f"it {stranger.value}")
+        self._throttled(self._remoting.warning, event, peer, kind=stranger.name.lower(), why=f"it {stranger.value}")
 
     def connection_closed(self, why: str, peer: str) -> None:
-        self._rarely(self._remoting.warning, "connection closed", peer, why=why)
+        self._throttled(self._remoting.warning, "connection closed", peer, why=why)
 
     def connection_idle(self, peer: str) -> None:
         self._remoting.info("connection idle, closed", peer=peer)
@@ -115,18 +115,18 @@ class EventLog:
         self._log.unexpected("request failed", error, code=code, peer=peer)
 
     def unreachable(self, address: str, why: str) -> None:
-        self._rarely(self._remoting.warning, "cannot be reached", address, why=why)
+        self._throttled(self._remoting.warning, "cannot be reached", address, why=why)
 
-    def _rarely(
-        self, say: Callable[..., None], event: str, peer: str | None, *, kind: str | None = None, **fields: object
+    def _throttled(
+        self, write: Callable[..., None], event: str, peer: str | None, *, kind: str | None = None, **fields: object
     ) -> None:
         host = (peer or "").rpartition(":")[0]
-        unsaid = self._throttle.due(f"{event} {kind} {host}")
-        if unsaid is not None:
-            more = {"unsaid": unsaid} if unsaid else {}
-            say(event, peer=peer, **fields, **more)
+        suppressed = self._throttle.due(f"{event} {kind} {host}")
+        if suppressed is not None:
+            more = {"unsaid": suppressed} if suppressed else {}
+            write(event, peer=peer, **fields, **more)
 
-    # Scheduled work and files
+    # Scheduled tasks and files
 
     def save_failed(self, why: str) -> None:
         self._log.error("not saved", why=why)
@@ -136,9 +136,9 @@ class EventLog:
 
     def busy(self, is_busy: bool) -> None:
         if is_busy:
-            self._log.warning("too much to do: look-ups are answered SYSTEM_BUSY, brokers are served")
+            self._log.warning("overload: look-ups are answered SYSTEM_BUSY, brokers are served")
         else:
-            self._log.warning("look-ups are answered again")
+            self._log.warning("overload is over: look-ups are answered again")
 
     def tls_files(self, what: str) -> None:
         self._log.info("tls files", what=what)
@@ -156,18 +156,18 @@ class EventLog:
 
     @property
     def logs_water_marks(self) -> bool:
-        """Whether anybody reads the water marks."""
+        """Whether water marks are logged at all."""
         return self._water_mark.enabled("debug")
 
     def water_mark(self, *, asking: int, asking_ms: int, others: int, others_ms: int) -> None:
-        """In Java's words: requests that wait, and for how long the first of them has."""
+        """Log the queued requests and the age of the oldest, in Java's format."""
         self._water_mark.debug(
             f"[WATERMARK] ClientQueueSize:{asking} ClientQueueSlowTime:{asking_ms} "
             f"DefaultQueueSize:{others} DefaultQueueSlowTime:{others_ms}"
         )
 
     def traffic(self, port: int, requests: str | None, responses: str | None) -> None:
-        """In Java's words: how many of each code since the last time."""
+        """Log the number of requests and responses per code since the last call, in Java's format."""
         if requests is not None:
             self._traffic.debug(f"Port: {port}, RequestCode Distribution: {requests}")
         if responses is not None:

@@ -1,6 +1,6 @@
-"""How long requests take and how late the event loop is, in buckets of powers of two: cheap enough to do always.
+"""Latency histograms of requests and of the event loop, in power-of-two buckets.
 
-bucket n holds values below 2**n microseconds, and not below half of that
+Bucket n counts values from 2**(n-1) up to, but not including, 2**n microseconds.
 """
 
 import asyncio
@@ -10,19 +10,18 @@ from typing import Final
 from routebook.codes import RequestCode
 
 BUCKETS: Final = 64
-_LOOK_S: Final = 0.5
+_SAMPLE_S: Final = 0.5
 
 
 class Histogram:
-    """Counts by bucket, and the sum of what was counted."""
+    """Counts per bucket, and the sum of all values."""
 
     __slots__ = ("cells",)
 
     def __init__(self) -> None:
-        self.cells = [0] * (BUCKETS + 1)  # the last one is the sum, in ns
+        self.cells = [0] * (BUCKETS + 1)  # the last cell is the sum in ns
 
     def add(self, elapsed_ns: int) -> None:
-        """At most some hundred years."""
         cells = self.cells
         cells[(elapsed_ns // 1000).bit_length()] += 1
         cells[BUCKETS] += elapsed_ns
@@ -37,35 +36,35 @@ class Histogram:
 
 
 class Latencies:
-    """From a request's bytes to its answer's, per kind of request.
+    """Time from the bytes of a request to the bytes of its answer, per request code.
 
-    A read that brought several requests is answered by one write, so they share one time, which `several` has.
+    Requests that arrive in one read are answered by one write and counted once, in `several`.
     """
 
     __slots__ = ("_cells", "_look_up", "by_code", "others", "several")
 
     def __init__(self) -> None:
         self.by_code = {int(code): Histogram() for code in RequestCode}
-        self.others = Histogram()  # codes that nobody handles
+        self.others = Histogram()  # unknown request codes
         self.several = Histogram()
         self._cells = {code: histogram.cells for code, histogram in self.by_code.items()}
         self._look_up = self._cells[RequestCode.GET_ROUTEINFO_BY_TOPIC]
 
     def add(self, code: int, requests: int, elapsed_ns: int) -> None:
-        # once per read: Histogram.add by hand
+        # hot path: Histogram.add inlined
         cells = self.several.cells if requests != 1 else self._cells.get(code) or self.others.cells
         cells[(elapsed_ns // 1000).bit_length()] += 1
         cells[BUCKETS] += elapsed_ns
 
     def look_up(self, elapsed_ns: int) -> None:
-        """One of them: what nearly every read brings."""
+        """Count a read with one route look-up, the most frequent case."""
         cells = self._look_up
         cells[(elapsed_ns // 1000).bit_length()] += 1
         cells[BUCKETS] += elapsed_ns
 
 
 class LoopDelay:
-    """Sleeps, and looks how much too late it wakes: so long a request may have to wait for its turn."""
+    """Samples the event loop's lag: how late a timer fires."""
 
     def __init__(self) -> None:
         self.histogram = Histogram()
@@ -73,14 +72,14 @@ class LoopDelay:
         self._due_ns = 0
 
     def start(self) -> None:
-        self._due_ns = perf_counter_ns() + int(_LOOK_S * 1e9)
-        self._timer = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
+        self._due_ns = perf_counter_ns() + int(_SAMPLE_S * 1e9)
+        self._timer = asyncio.get_running_loop().call_later(_SAMPLE_S, self._sample)
 
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         self.histogram.add(max(0, perf_counter_ns() - self._due_ns))
         self.start()

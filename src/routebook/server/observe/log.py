@@ -1,10 +1,9 @@
-"""Log lines on stderr: one event a line, for people (text) or machines (JSON), on top of the standard `logging`.
+"""Log lines on stderr: one event per line, as text or JSON, on top of the standard `logging`.
 
     2026-01-02T03:04:05.678Z INFO  broker up  cluster=c1 broker=b-a id=0 addr=10.0.0.1:10911
     {"at":"2026-01-02T03:04:05.678Z","level":"info","event":"broker up","cluster":"c1", … }
 
-Names come from the network: whatever a terminal or a log reader could take for more than text is escaped, and long
-values are cut.
+Names come from the network, so control characters are escaped and long values are cut.
 """
 
 import json
@@ -14,7 +13,7 @@ import traceback
 from datetime import UTC, datetime
 from typing import Final, TextIO, TypeAlias
 
-Field: TypeAlias = object  # text, a number, a truth value, None, or a sequence of these; anything else by its str()
+Field: TypeAlias = object  # str, number, bool, None, or a sequence of these; anything else is logged as its str()
 
 _MAX_CHARS: Final = 1024
 _MAX_TRACE_CHARS: Final = 16384
@@ -22,12 +21,12 @@ _MAX_ITEMS: Final = 20
 _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _COLOURS: Final = {"DEBUG": "\x1b[2m", "WARNING": "\x1b[33m", "ERROR": "\x1b[31m", "CRITICAL": "\x1b[31m"}
 _NAMES: Final = {"WARNING": "WARN", "CRITICAL": "ERROR"}
-_PLAIN_VALUE: Final = re.compile(r"[!#-<>-\[\]-~]+")  # printable ASCII without blank, quote, equals sign and backslash
+_PLAIN_VALUE: Final = re.compile(r"[!#-<>-\[\]-~]+")  # printable ASCII without space, quote, equals sign and backslash
 _RESERVED: Final = frozenset({"at", "level", "event"})
 
 
 class Log:
-    """What a part of the server logs with: an event in a few fixed words, and its fields."""
+    """The log of one component: an event in a few fixed words, and its fields."""
 
     __slots__ = ("_logger",)
 
@@ -47,13 +46,13 @@ class Log:
         self._put(logging.ERROR, event, fields)
 
     def unexpected(self, event: str, error: BaseException, /, **fields: Field) -> None:
-        """Something that should not happen, with the trace that finds it, still on one line."""
+        """Log an unexpected exception with its traceback, on one line."""
         if self._logger.isEnabledFor(logging.ERROR):
             fields["trace"] = "".join(traceback.format_exception(error))[-_MAX_TRACE_CHARS:]
             self._put(logging.ERROR, event, fields)
 
     def enabled(self, level: str) -> bool:
-        """Whether an event of this level goes anywhere: for those that are costly to gather."""
+        """Whether this level is logged; ask before collecting expensive fields."""
         return self._logger.isEnabledFor(_LEVELS[level])
 
     def _put(self, level: int, event: str, fields: dict[str, Field]) -> None:
@@ -64,12 +63,12 @@ class Log:
 
 
 def get_log(part: str = "") -> Log:
-    """The log of the server, or of one part of it."""
+    """The log of the server, or of one component."""
     return Log(logging.getLogger(f"routebook.{part}" if part else "routebook"))
 
 
 def configure(*, form: str, level: str, stream: TextIO, colour: bool = False) -> None:
-    """Send everything to `stream` as `form` (text or json). Other libraries are heard from `warning` on."""
+    """Write all lines to `stream` as `form` (text or json). Other libraries log from `warning` up."""
     handler = _LineHandler(stream)
     handler.setFormatter(_JsonLines() if form == "json" else _TextLines(colour=colour))
     root = logging.getLogger()
@@ -115,12 +114,12 @@ class _JsonLines(logging.Formatter):
         content: dict[str, object] = {"at": _at(record), "level": record.levelname.lower(), "event": event}
         for name, value in fields.items():
             content[f"{name}_" if name in _RESERVED else name] = _value(value, _limit(name))
-        # ASCII alone leaves nothing that a terminal acts on, but for DEL
+        # ASCII output contains no terminal control character except DEL
         return json.dumps(content, separators=(",", ":")).replace("\x7f", "\\u007f")
 
 
 def _parts(record: logging.LogRecord) -> tuple[str, dict[str, Field]]:
-    """Event and fields; a record of another library has the first, and perhaps an exception."""
+    """The event and its fields; records of other libraries have a message and possibly an exception."""
     fields = getattr(record, "fields", None)
     if isinstance(fields, dict):
         return record.getMessage(), fields
@@ -154,7 +153,7 @@ def _text(value: Field, max_chars: int) -> str:
 
 
 def _value(value: Field, max_chars: int) -> object:
-    """What JSON can carry, of bounded size."""
+    """A JSON value of bounded size."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -1,39 +1,39 @@
-"""Says something about somebody at most once a minute, of all together at most so much, and remembers only so many."""
+"""Rate-limits repeated log lines: one per key per minute, with caps on keys and on lines per minute."""
 
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-_EVERY_S: Final = 60.0
-_MOST: Final = 1024  # whom it remembers
-_MOST_A_MINUTE: Final = 120  # a PROXY header can claim any address, so addresses alone are no bound
+_INTERVAL_S: Final = 60.0
+_MAX_KEYS: Final = 1024
+_MAX_LINES_PER_MINUTE: Final = 120  # a PROXY header can claim any address, so keys alone do not bound the log
 
 
 class LogThrottle:
-    """Strangers that come again and again must not fill the log, nor this table."""
+    """Decides whether a line is logged, and counts the lines that were not."""
 
-    __slots__ = ("_minute_began", "_said", "_said_this_minute", "_time")
+    __slots__ = ("_lines", "_logged", "_minute_start", "_time")
 
     def __init__(self, time: Callable[[], float]) -> None:
         self._time = time
-        self._said: OrderedDict[str, tuple[float, int]] = OrderedDict()
-        self._minute_began = -_EVERY_S
-        self._said_this_minute = 0
+        self._logged: OrderedDict[str, tuple[float, int]] = OrderedDict()  # by key: when, and lines suppressed since
+        self._minute_start = -_INTERVAL_S
+        self._lines = 0  # in this minute
 
-    def due(self, who: str) -> int | None:
-        """None: not now. Otherwise how often it was not said since the last time."""
+    def due(self, key: str) -> int | None:
+        """None: do not log now. Otherwise the number of lines suppressed since the last one with this key."""
         now = self._time()
-        said_at, unsaid = self._said.get(who, (-_EVERY_S, 0))
-        if now - self._minute_began >= _EVERY_S:
-            self._minute_began, self._said_this_minute = now, 0
-        if now - said_at < _EVERY_S:
-            self._said[who] = (said_at, unsaid + 1)
+        logged_at, suppressed = self._logged.get(key, (-_INTERVAL_S, 0))
+        if now - self._minute_start >= _INTERVAL_S:
+            self._minute_start, self._lines = now, 0
+        if now - logged_at < _INTERVAL_S:
+            self._logged[key] = (logged_at, suppressed + 1)
             return None
-        if self._said_this_minute >= _MOST_A_MINUTE:
+        if self._lines >= _MAX_LINES_PER_MINUTE:
             return None
-        self._said_this_minute += 1
-        self._said.pop(who, None)
-        while len(self._said) >= _MOST:
-            self._said.popitem(last=False)
-        self._said[who] = (now, 0)
-        return unsaid
+        self._lines += 1
+        self._logged.pop(key, None)
+        while len(self._logged) >= _MAX_KEYS:
+            self._logged.popitem(last=False)
+        self._logged[key] = (now, 0)
+        return suppressed

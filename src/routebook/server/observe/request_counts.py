@@ -1,4 +1,4 @@
-"""How many requests and answers of each code went by: since somebody last looked, and since the start."""
+"""Counts requests and responses per code: since the last log line, and since the start."""
 
 from collections import defaultdict
 from typing import Final
@@ -11,19 +11,19 @@ OTHER: Final = -1
 
 
 class RequestCounts:
-    """Counters that the connections bump and housekeeping empties. Java: RemotingCodeDistributionHandler."""
+    """Counters that connections increment and housekeeping resets. Java: RemotingCodeDistributionHandler."""
 
     __slots__ = ("_all_requests", "_all_responses", "look_ups", "requests", "responses")
 
     def __init__(self) -> None:
         self.requests: defaultdict[int, int] = defaultdict(int)
         self.responses: defaultdict[int, int] = defaultdict(int)
-        self.look_ups = 0  # that were known and answered at once: not in the two above yet
+        self.look_ups = 0  # answered from the cache; not yet added to the two above
         self._all_requests: dict[int, int] = {}
         self._all_responses: dict[int, int] = {}
 
     def take(self) -> tuple[str | None, str | None]:
-        """Both distributions in Java's form, `{105:3, 322:1}`, or None where there was nothing; and begin anew."""
+        """Return both distributions in Java's format, `{105:3, 322:1}`, None if empty, and reset them."""
         self._count_look_ups()
         taken = _distribution(self.requests), _distribution(self.responses)
         self._all_requests, self._all_responses = self.totals()
@@ -32,11 +32,11 @@ class RequestCounts:
         return taken
 
     def totals(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Both since the start; codes that mean nothing here, which a peer can make up at will, as OTHER."""
+        """Requests and responses since the start; unknown codes, which any peer can send, count as OTHER."""
         self._count_look_ups()
         return (
-            _sum(self._all_requests, self.requests, known=_REQUESTS),
-            _sum(self._all_responses, self.responses, known=_RESPONSES),
+            _add(self._all_requests, self.requests, known=_REQUESTS),
+            _add(self._all_responses, self.responses, known=_RESPONSES),
         )
 
     def _count_look_ups(self) -> None:
@@ -46,7 +46,7 @@ class RequestCounts:
             self.look_ups = 0
 
 
-def _sum(before: dict[int, int], since: dict[int, int], *, known: frozenset[int]) -> dict[int, int]:
+def _add(before: dict[int, int], since: dict[int, int], *, known: frozenset[int]) -> dict[int, int]:
     sums = dict(before)
     for code, count in since.items():
         code = code if code in known else OTHER

@@ -106,12 +106,12 @@ UP = BrokerUp(cluster="c", broker="b", broker_id=0, addr="1.2.3.4:5", timeout_ms
         (ServerStopped(reason="SIGTERM"), "INFO  stopped  reason=SIGTERM"),
     ],
 )
-def test_every_kind_of_event_has_its_line(lines: io.StringIO, event_log: EventLog, event: Event, line: str) -> None:
+def test_each_kind_of_event_has_its_line(lines: io.StringIO, event_log: EventLog, event: Event, line: str) -> None:
     event_log.log([event], "9.9.9.9:9")
     assert [text.partition("Z ")[2] for text in lines.getvalue().splitlines()] == [line]
 
 
-def test_what_strangers_cause_is_said_once_per_host_and_mistake(lines: io.StringIO, event_log: EventLog) -> None:
+def test_lines_that_clients_cause_are_throttled_per_host_and_kind(lines: io.StringIO, event_log: EventLog) -> None:
     for port in range(5):
         event_log.foreign_protocol(Stranger.HTTP, f"1.1.1.1:{port}")
         event_log.foreign_protocol(Stranger.HTTP2, f"1.1.1.1:{port}")
@@ -122,14 +122,14 @@ def test_what_strangers_cause_is_said_once_per_host_and_mistake(lines: io.String
     assert len(lines.getvalue().splitlines()) == 6
 
 
-def test_the_kv_table_is_printed_up_to_a_bound(lines: io.StringIO, event_log: EventLog) -> None:
+def test_the_kv_table_is_logged_up_to_a_limit(lines: io.StringIO, event_log: EventLog) -> None:
     event_log.kv_table({"n": {f"k{number}": None for number in range(2000)}, "empty": {}})
     printed = lines.getvalue().splitlines()
     assert "kv table  namespaces=2 entries=2000" in printed[0]
     assert len(printed) == 1 + 1000
 
 
-def test_failures_carry_their_trace_on_one_line(lines: io.StringIO, event_log: EventLog) -> None:
+def test_a_failure_is_logged_with_its_traceback_on_one_line(lines: io.StringIO, event_log: EventLog) -> None:
     try:
         raise ValueError("no good")
     except ValueError as error:

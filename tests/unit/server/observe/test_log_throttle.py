@@ -1,4 +1,4 @@
-"""The same thing about the same host is said once a minute."""
+"""Repeated log lines are limited per key and in total."""
 
 from routebook.server.observe.log_throttle import LogThrottle
 
@@ -11,33 +11,33 @@ class Time:
         return self.now
 
 
-def test_once_a_minute_and_then_how_often_it_was_not_said() -> None:
+def test_one_line_per_minute_with_the_number_of_suppressed_lines() -> None:
     time = Time()
-    seldom = LogThrottle(time)
-    assert seldom.due("a") == 0
-    assert seldom.due("a") is None
+    throttle = LogThrottle(time)
+    assert throttle.due("a") == 0
+    assert throttle.due("a") is None
     time.now += 59
-    assert seldom.due("a") is None
-    assert seldom.due("b") == 0
+    assert throttle.due("a") is None
+    assert throttle.due("b") == 0
     time.now += 1
-    assert seldom.due("a") == 2
-    assert seldom.due("a") is None
+    assert throttle.due("a") == 2
+    assert throttle.due("a") is None
 
 
-def test_all_together_are_bounded_too() -> None:
+def test_lines_per_minute_are_bounded() -> None:
     time = Time()
-    seldom = LogThrottle(time)
-    said = [seldom.due(f"host-{number}") for number in range(5000)]
-    assert said == [0] * 120 + [None] * 4880
+    throttle = LogThrottle(time)
+    results = [throttle.due(f"host-{number}") for number in range(5000)]
+    assert results == [0] * 120 + [None] * 4880
     time.now += 60
-    assert seldom.due("host-4999") == 0
+    assert throttle.due("host-4999") == 0
 
 
-def test_the_table_is_bounded_and_forgets_the_oldest_first() -> None:
+def test_the_number_of_keys_is_bounded() -> None:
     time = Time()
-    seldom = LogThrottle(time)
+    throttle = LogThrottle(time)
     for number in range(5000):
         time.now += 0.6
-        assert seldom.due(f"host-{number}") == 0
-    assert len(seldom._said) <= 1024
-    assert seldom.due("host-4999") is None
+        assert throttle.due(f"host-{number}") == 0
+    assert len(throttle._logged) <= 1024
+    assert throttle.due("host-4999") is None
