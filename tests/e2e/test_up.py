@@ -37,13 +37,13 @@ def test_a_lake_that_fails_touches_nothing(tmp_path: Path) -> None:
         assert httpx.get(f"{url}/readyz").status_code == 200
         part = lake_part(url, "failed")
         assert part["condition"] == "degraded"
-        assert "the lake does not follow" in str(part["says"])
-        process.wait_for_log("the lake does not follow; the NameServer is not touched")
+        assert "the lake is not updated" in str(part["says"])
+        process.wait_for_log("the lake is not updated; the NameServer is not affected")
         assert httpx.get(f"{url}/readyz").status_code == 200
         assert process.stop() == 0
     finally:
         process.kill()
-    assert process.log.count("the lake does not follow") == 1
+    assert process.log.count("the lake is not updated") == 1
 
 
 def test_without_a_lake_it_is_serve(tmp_path: Path) -> None:

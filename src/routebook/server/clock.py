@@ -1,15 +1,15 @@
-"""The time that the core is given: wall-clock milliseconds that never jump.
+"""The server's clock: milliseconds since the epoch that never jump.
 
-A lease is the difference of two of these. If the machine's clock is stepped (NTP at start-up, a suspended virtual
-machine, an operator), leases measured by it would all run out at once, or not at all. So the wall clock is read once,
-and from then on the monotonic clock counts; it follows NTP's gentle corrections and ignores steps.
+A lease is the difference of two of these times. If the wall clock is stepped (NTP at start-up, a suspended virtual
+machine, an operator), all leases would expire at once, or never. So the wall clock is read once at the start, and the
+monotonic clock is added to it; that clock follows NTP's gradual corrections and ignores steps.
 """
 
 import time
 
 
 class Clock:
-    """Call `now_ms` for milliseconds since the epoch."""
+    """`now_ms` for leases, `wall_ms` for records."""
 
     __slots__ = ("_offset",)
 
@@ -21,5 +21,5 @@ class Clock:
 
     @staticmethod
     def wall_ms() -> int:
-        """What a watch on the wall shows, jumps and all: for records, which are compared with those of others."""
+        """The wall clock, including steps: records are compared with those of other servers."""
         return time.time_ns() // 1_000_000

@@ -1,4 +1,4 @@
-"""Scheduled work: silent brokers, printed tables, counts, TLS files."""
+"""Housekeeping: periodic tasks (broker expiry, logged counters, changed TLS and identities files)."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _ACCESS_WATCH_S: Final = 1.0
 
 
 class Housekeeping:
-    """Timers that begin with `start` and end with `stop`. The periods are Java's."""
+    """Runs timers from `start` until `stop`, with Java's periods."""
 
     def __init__(self, shared: Shared, *, port: int, access: "AccessFile | None" = None) -> None:
         self._shared = shared
@@ -44,14 +44,14 @@ class Housekeeping:
     def _every(self, name: str, work: Callable[[], None], *, first_s: float, then_s: float) -> None:
         loop = asyncio.get_running_loop()
 
-        def one_round() -> None:
+        def run_once() -> None:
             try:
                 work()
-            except Exception as error:  # noqa: BLE001  around one round: the next may do better
+            except Exception as error:  # noqa: BLE001  a failed run is logged; the next one is still scheduled
                 self._shared.event_log.task_failed(name, error)
-            self._timers[name] = loop.call_later(then_s, one_round)
+            self._timers[name] = loop.call_later(then_s, run_once)
 
-        self._timers[name] = loop.call_later(first_s, one_round)
+        self._timers[name] = loop.call_later(first_s, run_once)
 
     def _scan(self) -> None:
         shared = self._shared
@@ -74,11 +74,11 @@ class Housekeeping:
         self._shared.event_log.traffic(self._port, requests, responses)
 
     def _watch_access(self) -> None:
-        news = None if self._access is None else self._access.reload()
-        if news is not None:
-            self._shared.event_log.identities_file(news)
+        message = None if self._access is None else self._access.reload()
+        if message is not None:
+            self._shared.event_log.identities_file(message)
 
     def _watch_tls(self) -> None:
-        news = self._shared.contexts.reload()
-        if news is not None:
-            self._shared.event_log.tls_files(news)
+        message = self._shared.contexts.reload()
+        if message is not None:
+            self._shared.event_log.tls_files(message)

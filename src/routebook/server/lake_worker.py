@@ -1,7 +1,7 @@
-"""Keeps the lake's process going beside a NameServer: starts it, starts it again when it dies, ends it in order.
+"""Lake worker: runs the lake in a child process beside the NameServer and restarts it with backoff.
 
-It is a child with a lower priority. Nothing it does or fails to do reaches the NameServer: a failure is one log line,
-and `status.json` in the lake's folder, which health shows.
+The child has a lower priority and cannot affect the NameServer. A failure is one log line and an entry in `status.json`
+in the lake's folder, which health reports.
 """
 
 import contextlib
@@ -17,15 +17,15 @@ from typing import IO, Final
 from routebook.lake.status import State, Status, read_status, write_status
 from routebook.server.observe.log import escape, get_log
 
-FIRST_PAUSE_S: Final = 2.0
-LONGEST_PAUSE_S: Final = 300.0
-_WELL_S: Final = 600.0  # who lived as long starts again without delay
+_MIN_BACKOFF_S: Final = 2.0
+_MAX_BACKOFF_S: Final = 300.0
+_HEALTHY_S: Final = 600.0  # a process that ran this long resets the backoff
 _STOP_S: Final = 15.0
-_LAST_LINES: Final = 20
+_KEPT_LINES: Final = 20
 
 
 class LakeWorker:
-    """Runs `command` until `stop`, from when `ready` says so; where something is `missing`, only says that."""
+    """Runs `command` from when `ready` returns true until `stop`; if `missing` is given, only reports it."""
 
     def __init__(
         self,
@@ -34,26 +34,26 @@ class LakeWorker:
         *,
         ready: Callable[[], bool] = lambda: True,
         missing: str | None = None,
-        first_pause_s: float = FIRST_PAUSE_S,
+        min_backoff_s: float = _MIN_BACKOFF_S,
     ) -> None:
         self._command = list(command)
         self._lake = lake
         self._ready = ready
         self._missing = missing
-        self._first_pause_s = first_pause_s
+        self._min_backoff_s = min_backoff_s
         self._log = get_log("lake")
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._thread = threading.Thread(target=self._keep_going, name="lake", daemon=True)
-        self._said = ""
+        self._thread = threading.Thread(target=self._supervise, name="lake", daemon=True)
+        self._logged = ""
         self.restarts = 0
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """End it in order, by force if it takes too long."""
+        """Terminate the process; kill it if that takes too long."""
         self._stopping.set()
         with self._lock:
             process = self._process
@@ -70,30 +70,30 @@ class LakeWorker:
         if status is not None and status.state is not State.STOPPED:
             self._write(State.STOPPED, "")
 
-    def _keep_going(self) -> None:
+    def _supervise(self) -> None:
         while not self._ready():
             if self._stopping.wait(0.2):
                 return
         if self._missing is not None:
-            self._fail(self._missing, again_s=None)
+            self._fail(self._missing, retry_s=None)
             return
-        pause_s = self._first_pause_s
+        backoff_s = self._min_backoff_s
         while not self._stopping.is_set():
-            began = time.monotonic()
+            started = time.monotonic()
             why = self._run()
             if self._stopping.is_set():
                 return
-            if time.monotonic() - began >= _WELL_S:
-                pause_s = self._first_pause_s
-            self._fail(why, again_s=pause_s)
-            if self._stopping.wait(pause_s):
+            if time.monotonic() - started >= _HEALTHY_S:
+                backoff_s = self._min_backoff_s
+            self._fail(why, retry_s=backoff_s)
+            if self._stopping.wait(backoff_s):
                 return
-            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+            backoff_s = min(backoff_s * 2, _MAX_BACKOFF_S)
             self.restarts += 1
 
     def _run(self) -> str:
-        """One life of it; why it ended."""
-        self._write(State.STARTING, "the lake starts")
+        """Run the process until it ends; the reason."""
+        self._write(State.STARTING, "the lake process starts")
         try:
             with self._lock:
                 if self._stopping.is_set():
@@ -103,23 +103,23 @@ class LakeWorker:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
-                    start_new_session=True,  # ctrl-c is for the NameServer, which then ends it in order
+                    start_new_session=True,  # ctrl-c stops the NameServer, which then stops this process
                 )
         except OSError as error:
-            return f"it could not be started: {error.strerror}"
+            return f"cannot start the lake process: {error.strerror}"
         last = _last_lines(process.stderr)
         code = process.wait()
         with self._lock:
             self._process = None
-        told = next((line for line in reversed(last) if line), "")
-        return told.removeprefix("routebook: ") or f"it ended with exit code {code}"
+        message = next((line for line in reversed(last) if line), "")
+        return message.removeprefix("routebook: ") or f"the lake process ended with exit code {code}"
 
-    def _fail(self, why: str, *, again_s: float | None) -> None:
+    def _fail(self, why: str, *, retry_s: float | None) -> None:
         self._write(State.FAILED, why)
-        if why != self._said:
-            self._said = why
-            told = {} if again_s is None else {"again_s": again_s}
-            self._log.warning("the lake does not follow; the NameServer is not touched", why=why, **told)
+        if why != self._logged:
+            self._logged = why
+            more = {} if retry_s is None else {"again_s": retry_s}
+            self._log.warning("the lake is not updated; the NameServer is not affected", why=why, **more)
 
     def _write(self, state: State, says: str) -> None:
         before = read_status(self._lake)
@@ -138,8 +138,8 @@ class LakeWorker:
 
 
 def _last_lines(stream: IO[bytes] | None) -> deque[str]:
-    """All it says until it ends; the last of it is kept."""
-    last: deque[str] = deque(maxlen=_LAST_LINES)
+    """Read the output to its end; the last lines."""
+    last: deque[str] = deque(maxlen=_KEPT_LINES)
     if stream is not None:
         with stream:
             for line in stream:

@@ -1,4 +1,4 @@
-"""The peers of this server: made from its settings, told to its recorder, and how they are."""
+"""Peer comparison of this server: created from the settings, recorded as events, reported as health."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -20,10 +20,10 @@ def open_peers(
     now_ms: Callable[[], int],
     wall_ms: Callable[[], int],
 ) -> "Peers | None":
-    """Not started yet; None if the settings name no peers. Raises UsageError for an address that is none."""
+    """The peer monitor, not started; None without configured peers. Raises UsageError for an invalid address."""
     if not settings.peers:
         return None
-    from routebook.client.signing import Credentials  # noqa: PLC0415  the client, after listening and for who needs it
+    from routebook.client.signing import Credentials  # noqa: PLC0415  only with peers
     from routebook.peers.monitor import Peers  # noqa: PLC0415
 
     access_key, secret_key = settings.peers_credentials
@@ -39,7 +39,7 @@ def open_peers(
 
 
 def peers_health(peers: "Peers") -> Part:
-    """For health: a peer that diverged, or cannot be reached, is something an operator should know about."""
+    """The health component `peers`: degraded if a peer has diverged or is unreachable."""
     report = peers.report()
     facts: dict[str, Fact] = {
         "peers": len(report),
@@ -50,10 +50,10 @@ def peers_health(peers: "Peers") -> Part:
     bad = [one for one in report if one.state in ("diverged", "unreachable")]
     if not bad:
         return Part(facts=facts)
-    told = [
-        f"{one.peer} has had other routes for too long ({one.lasting} differences)"
+    problems = [
+        f"{one.peer} has diverged ({one.lasting} lasting differences)"
         if one.state == "diverged"
-        else f"{one.peer} cannot be compared with: {one.problem}"
+        else f"{one.peer} is unreachable: {one.problem}"
         for one in bad
     ]
-    return Part(Condition.DEGRADED, f"{'; '.join(told)}; see /v1/peers", facts)
+    return Part(Condition.DEGRADED, f"{'; '.join(problems)}; see /v1/peers", facts)

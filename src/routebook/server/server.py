@@ -130,9 +130,7 @@ class Server:
             frame_s=settings.limits.frame_s,
             idle=lambda connection: self._event_log.connection_idle(connection.address),
         )
-        self._rollups = Rollups(
-            self.nameserver.meter, self.recorder, event_log=self._event_log, wall_ms=self._clock.wall_ms
-        )
+        self._rollups = Rollups(self.nameserver.meter, self.recorder, wall_ms=self._clock.wall_ms)
         self.persistence.start(self.nameserver, self.health, listen=self.address)
         self._listener = await loop.create_server(lambda: Connection(shared, loop.time), sock=sock, backlog=BACKLOG)
         self._housekeeping.start()

@@ -37,7 +37,7 @@ def followers() -> Iterator[list[LakeWorker]]:
 
 
 def test_one_that_dies_is_started_again_and_told_of(tmp_path: Path, followers: list[LakeWorker]) -> None:
-    follower = LakeWorker(script("import sys; sys.exit('routebook: no Java here')"), tmp_path, first_pause_s=0.01)
+    follower = LakeWorker(script("import sys; sys.exit('routebook: no Java here')"), tmp_path, min_backoff_s=0.01)
     followers.append(follower)
     follower.start()
     until(lambda: follower.restarts >= 2)
@@ -72,10 +72,10 @@ while True:
 
 
 def test_what_cannot_start_at_all_is_told(tmp_path: Path, followers: list[LakeWorker]) -> None:
-    follower = LakeWorker([str(tmp_path / "nothing")], tmp_path, first_pause_s=0.01)
+    follower = LakeWorker([str(tmp_path / "nothing")], tmp_path, min_backoff_s=0.01)
     followers.append(follower)
     follower.start()
-    until(lambda: "could not be started" in lake_probe(tmp_path)().says)
+    until(lambda: "cannot start the lake process" in lake_probe(tmp_path)().says)
 
 
 def test_what_is_missing_is_told_once(tmp_path: Path, followers: list[LakeWorker]) -> None:

@@ -1,45 +1,42 @@
-"""Replaces a file so that at every moment, also after a crash, somebody who opens it finds one whole version.
+"""Atomic file replacement: after a crash the file is either the old or the new version.
 
 new content → temporary file in the same folder → fsync
-old content → `<path>.bak`                        (a hard link, or a copy where there are none)
+old content → `<path>.bak`                        (a hard link, or a copy on file systems without them)
 temporary file renamed over the file              (atomic)
-folder → fsync                                    (the rename itself survives a power cut)
+folder → fsync                                    (the rename survives a power failure)
 """
 
 import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
 def backup_of(path: Path) -> Path:
-    """Where the content before the last write is kept."""
+    """The file that holds the previous content."""
     return path.with_name(path.name + ".bak")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Put `data` at `path`, keeping what was there as `<path>.bak`.
+    """Replace the content of `path` and keep the old content as `<path>.bak`.
 
-    The file's permissions stay; where `path` is a symbolic link, what it points to is replaced. An OSError says which
-    file it was about; the file is then as it was before.
+    Permissions are kept; a symbolic link is followed. Raises OSError, with the file unchanged.
     """
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _write_beside(target, data)
-    try:
+    with _removed_on_error(temporary):
         if target.exists():
-            _take_over_permissions(target, temporary)
-            _keep(target, backup_of(path))
+            _copy_permissions(target, temporary)
+            _back_up(target, backup_of(path))
         temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
     _sync_folder(target.parent)
 
 
 def remove_leftovers(path: Path) -> int:
-    """Remove temporary files that a killed process left beside `path`; how many there were."""
+    """Remove the temporary files of a killed process beside `path`; the number of files removed."""
     target = path.resolve()
     count = 0
     for folder, name in {(target.parent, target.name), (path.parent, backup_of(path).name)}:
@@ -53,14 +50,10 @@ def remove_leftovers(path: Path) -> int:
 def _write_beside(target: Path, data: bytes) -> Path:
     handle, name = _temporary(target)
     temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with _removed_on_error(temporary), os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
     return temporary
 
 
@@ -68,31 +61,37 @@ def _temporary(target: Path) -> tuple[int, str]:
     return tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
 
 
-def _take_over_permissions(old: Path, new: Path) -> None:
+def _copy_permissions(old: Path, new: Path) -> None:
     status = old.stat()
     new.chmod(status.st_mode & 0o7777)
     if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-        with contextlib.suppress(PermissionError):  # only root may give files away
+        with contextlib.suppress(PermissionError):  # only root can change the owner
             os.chown(new, status.st_uid, status.st_gid)
 
 
-def _keep(target: Path, backup: Path) -> None:
-    """The old content under another name, without a moment in which either name is missing."""
+def _back_up(target: Path, backup: Path) -> None:
+    """Keep the old content as `backup`; neither name is missing at any time."""
     handle, name = _temporary(backup)
     os.close(handle)
     step = Path(name)
-    try:
+    with _removed_on_error(step):
         step.unlink()
         try:
             step.hardlink_to(target)
-        except OSError:  # no hard links here, or `backup` is on another file system
+        except OSError:  # hard links are not supported, or `backup` is on another file system
             shutil.copy2(target, step)
             with step.open("rb") as file:
                 os.fsync(file.fileno())
         step.replace(backup)
-        step.unlink(missing_ok=True)  # renaming a link over another to the same file leaves both
-    except BaseException:
-        step.unlink(missing_ok=True)
+        step.unlink(missing_ok=True)  # rename leaves both links if they point to the same file
+
+
+@contextlib.contextmanager
+def _removed_on_error(temporary: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:  # cleanup only: re-raised
+        temporary.unlink(missing_ok=True)
         raise
 
 

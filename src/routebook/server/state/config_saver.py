@@ -1,4 +1,4 @@
-"""Puts KV entries and settings on disk, in order, away from the event loop; what waits together is written together."""
+"""Writes the KV file and the settings file on a thread, in order; waiting writes are combined."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from routebook.properties import decode_file, edit, encode_file
 from routebook.server.state.atomic_file import write_atomically
 
 Saved: TypeAlias = Callable[[str | None], None]
-"""Called when it is on disk, or with what went wrong."""
+"""Called when the write is done, with the error text if it failed."""
 
 
-class _Round(msgspec.Struct):
-    """What the next write puts on disk, and who waits for it."""
+class _Batch(msgspec.Struct):
+    """The content of the next write, and the callbacks that wait for it."""
 
     kv: bytes | None = None
     settings: dict[str, str] = {}
@@ -26,21 +26,21 @@ class _Round(msgspec.Struct):
 
 
 class ConfigSaver:
-    """One thread writes; requests that come meanwhile share the next write, so a burst costs two."""
+    """One thread writes; requests during a write share the next one, so a burst costs two writes."""
 
     def __init__(self, *, kv_path: Path, settings_path: Path) -> None:
         self._kv_path = kv_path
         self._settings_path = settings_path
-        self._next = _Round()
+        self._next = _Batch()
         self._thread: ThreadPoolExecutor | None = None
         self._busy = False
         self._quiet = asyncio.Event()
         self._quiet.set()
 
     def save(self, effect: SaveKv | SaveSettings, saved: Saved) -> None:
-        """Put this on disk, after everything that was asked before."""
+        """Write `effect` after all earlier ones, then call `saved`."""
         if isinstance(effect, SaveKv):
-            self._next.kv = effect.text  # it is the whole table, so the latest is enough
+            self._next.kv = effect.text  # the whole table: the latest one is enough
             self._next.kv_waiting.append(saved)
         else:
             self._next.settings |= effect.changed
@@ -49,55 +49,55 @@ class ConfigSaver:
             self._write_next()
 
     async def close(self) -> None:
-        """Wait until everything is on disk, and end the thread."""
+        """Wait for all writes, and end the thread."""
         await self._quiet.wait()
         if self._thread is not None:
             self._thread.shutdown(wait=True)
             self._thread = None
 
     def _write_next(self) -> None:
-        this, self._next, self._busy = self._next, _Round(), True
+        batch, self._next, self._busy = self._next, _Batch(), True
         self._quiet.clear()
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="routebook-saver")
         loop = asyncio.get_running_loop()
 
         def written(future: Future[tuple[str | None, str | None]]) -> None:
-            loop.call_soon_threadsafe(self._written, this, future.result())
+            loop.call_soon_threadsafe(self._written, batch, future.result())
 
-        self._thread.submit(self._write, this).add_done_callback(written)
+        self._thread.submit(self._write, batch).add_done_callback(written)
 
-    def _written(self, this: _Round, wrong: tuple[str | None, str | None]) -> None:
+    def _written(self, batch: _Batch, errors: tuple[str | None, str | None]) -> None:
         self._busy = False
         if self._next.kv_waiting or self._next.settings_waiting:
             self._write_next()
-        for waiting, what in zip((this.kv_waiting, this.settings_waiting), wrong, strict=True):
+        for waiting, error in zip((batch.kv_waiting, batch.settings_waiting), errors, strict=True):
             for saved in waiting:
-                saved(what)
+                saved(error)
         if not self._busy:
             self._quiet.set()
 
-    def _write(self, this: _Round) -> tuple[str | None, str | None]:
-        kv_wrong = settings_wrong = None
-        if this.kv is not None:
-            kv_wrong = _write(self._kv_path, this.kv)
-        if this.settings:
-            settings_wrong = _edit_settings(self._settings_path, this.settings)
-        return kv_wrong, settings_wrong
+    def _write(self, batch: _Batch) -> tuple[str | None, str | None]:
+        kv_error = settings_error = None
+        if batch.kv is not None:
+            kv_error = _write(self._kv_path, batch.kv)
+        if batch.settings:
+            settings_error = _edit_settings(self._settings_path, batch.settings)
+        return kv_error, settings_error
 
 
 def _write(path: Path, data: bytes) -> str | None:
     try:
         write_atomically(path, data)
     except OSError as error:
-        return f"{path} cannot be written: {error.strerror or error}"
+        return f"cannot write {path}: {error.strerror or error}"
     return None
 
 
 def _edit_settings(path: Path, changed: dict[str, str]) -> str | None:
-    """The settings file with other values in it; its comments and everything else stay."""
+    """Change values in the settings file; comments and other lines are kept."""
     try:
         before = path.read_bytes() if path.exists() else b""
     except OSError as error:
-        return f"{path} cannot be read: {error.strerror or error}"
+        return f"cannot read {path}: {error.strerror or error}"
     return _write(path, encode_file(edit(decode_file(before), changed)))

@@ -1,9 +1,10 @@
-"""The home folder: everything one NameServer keeps, held by one process at a time.
+"""The home folder: all state of one NameServer, locked by one process at a time.
 
-lock           held while the process lives; says who holds it
-identity.json  {"ns":"…"}: the stable id of this NameServer, made at the first start
+lock           locked while the process runs; contains its pid and start time
+identity.json  {"ns":"…"}: the stable id of this NameServer, created at the first start
 """
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -11,7 +12,6 @@ import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import msgspec
@@ -19,17 +19,17 @@ import msgspec
 from routebook.errors import HomeError
 from routebook.server.state.atomic_file import write_atomically
 
-_LOCK_WANTED_BY_ANOTHER: Final = frozenset({errno.EWOULDBLOCK, errno.EACCES})
+_LOCK_HELD: Final = frozenset({errno.EWOULDBLOCK, errno.EACCES})
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Who this NameServer is."""
+    """The content of identity.json."""
 
     ns: str
 
 
 class Home:
-    """An open home folder. Whoever has one is alone in it until `close`."""
+    """An open home folder, locked until `close`."""
 
     def __init__(self, path: Path, *, identity: Identity, lock: int) -> None:
         self.path = path
@@ -38,22 +38,22 @@ class Home:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Make the folder where it is missing, lock it, and read or make the identity."""
+        """Create the folder if it is missing, lock it, and read or create the identity."""
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except FileExistsError:
-            raise HomeError(f"{path} is not a folder; give a folder with --home") from None
+            raise HomeError(f"{path} is not a folder; pass a folder with --home") from None
         except OSError as error:
-            raise HomeError(f"home folder {path} cannot be made: {_reason(error)}; give another with --home") from None
-        lock = _locked(path / "lock")
-        try:
-            return cls(path, identity=_identity(path / "identity.json"), lock=lock)
-        except BaseException:
-            os.close(lock)
-            raise
+            raise HomeError(f"cannot create home folder {path}: {_reason(error)}; pass another with --home") from None
+        with contextlib.ExitStack() as on_error:
+            lock = _lock(path / "lock")
+            on_error.callback(os.close, lock)
+            home = cls(path, identity=_identity(path / "identity.json"), lock=lock)
+            on_error.pop_all()
+        return home
 
     def close(self) -> None:
-        """Let another process have it."""
+        """Release the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -61,9 +61,7 @@ class Home:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -72,27 +70,27 @@ def default_home(environ: Mapping[str, str]) -> Path:
     try:
         return Path(environ.get("ROUTEBOOK_HOME") or "~/.routebook").expanduser()
     except RuntimeError:
-        raise HomeError("there is no home folder for this user; give one with --home or ROUTEBOOK_HOME") from None
+        raise HomeError("this user has no home folder; pass one with --home or ROUTEBOOK_HOME") from None
 
 
-def _locked(path: Path) -> int:
+def _lock(path: Path) -> int:
     try:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise HomeError(
-            f"home folder {path.parent} cannot be used: {path.name}: {_reason(error)};"
-            " make it writable for this user, or give another with --home"
+            f"cannot use home folder {path.parent}: {path.name}: {_reason(error)};"
+            " make it writable for this user, or pass another with --home"
         ) from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         holder = os.pread(lock, 200, 0).decode("utf-8", "replace").split()
         os.close(lock)
-        if error.errno not in _LOCK_WANTED_BY_ANOTHER:
-            raise HomeError(f"home folder {path.parent} cannot be locked: {_reason(error)}") from None
+        if error.errno not in _LOCK_HELD:
+            raise HomeError(f"cannot lock home folder {path.parent}: {_reason(error)}") from None
         who = f"process {holder[0]} since {holder[1]}" if len(holder) == 2 else "another process"
         raise HomeError(
-            f"home folder {path.parent} is in use by {who}; stop that one, or give this one another with --home"
+            f"home folder {path.parent} is in use by {who}; stop that process, or pass another folder with --home"
         ) from None
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()} {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}\n".encode(), 0)
@@ -108,10 +106,10 @@ def _identity(path: Path) -> Identity:
         return _new_identity(path)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise HomeError(
-            f"{path} cannot be read: {error}; put it back from a backup, or remove it and this NameServer gets a new id"
+            f"cannot read {path}: {error}; restore it from a backup, or remove it to give this NameServer a new id"
         ) from None
     except OSError as error:
-        raise HomeError(f"{path} cannot be read: {_reason(error)}; make it readable for this user") from None
+        raise HomeError(f"cannot read {path}: {_reason(error)}; make it readable for this user") from None
     return found
 
 
@@ -121,8 +119,8 @@ def _new_identity(path: Path) -> Identity:
         write_atomically(path, msgspec.json.encode(identity) + b"\n")
     except OSError as error:
         raise HomeError(
-            f"{path} cannot be written: {_reason(error)}; make {path.parent} writable for this user,"
-            " or give another with --home"
+            f"cannot write {path}: {_reason(error)}; make {path.parent} writable for this user,"
+            " or pass another with --home"
         ) from None
     return identity
 

@@ -1,7 +1,4 @@
-"""What the NameServer knows of the lake that follows it: what that process wrote down, as a part of health.
-
-The two share nothing but this file: a lake that fails is told of here and touches nothing else.
-"""
+"""Lake status: the health component `lake`, read from the status file that the lake process writes."""
 
 import os
 from pathlib import Path
@@ -13,15 +10,15 @@ from routebook.server.observe.health import Condition, Fact, Part, Probe
 
 
 def following(lake: Path) -> Status | None:
-    """What the process that follows told last, as stopped if it is gone; None where nobody ever followed."""
+    """The last status of the lake process, STOPPED if the process is gone; None if there never was one."""
     status = read_status(lake)
-    if status is None or status.state in {State.STOPPED, State.FAILED} or _lives(status.pid):
+    if status is None or status.state in {State.STOPPED, State.FAILED} or _is_alive(status.pid):
         return status
-    return replace(status, state=State.STOPPED, says="the process that followed is gone")
+    return replace(status, state=State.STOPPED, says="the lake process has ended")
 
 
 def lake_probe(lake: Path) -> Probe:
-    """The part `lake`; well where nobody follows, for nobody need."""
+    """The health component `lake`; OK without a lake process, which is optional."""
 
     def part() -> Part:
         status = following(lake)
@@ -37,20 +34,20 @@ def lake_probe(lake: Path) -> Probe:
             "restarts": status.restarts,
         }
         if status.state is State.FAILED:
-            says = f"the lake does not follow: {status.says}; routes and the journal are not touched by it"
+            says = f"the lake is not updated: {status.says}; routes and journal are not affected"
             return Part(Condition.DEGRADED, says, facts)
         return Part(says=status.says, facts=facts)
 
     return part
 
 
-def _lives(pid: int | None) -> bool:
+def _is_alive(pid: int | None) -> bool:
     if pid is None:
         return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it is somebody else's
+    except OSError:  # owned by another user
         return True
     return True

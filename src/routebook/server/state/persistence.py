@@ -42,13 +42,14 @@ class Persistence:
         self.home = None if home is None else home.path
         self.ns = "" if home is None else home.ns
         self.state = state
+        self.feed = Feed(last_seq=0 if state is None else state.journal.status().last_seq)
         self.recorder = Recorder(
             event_log=event_log,
             ns=self.ns,
             boot="" if state is None else state.boot,
             journal=None if state is None else state.journal,
+            publish=self.feed.publish,
         )
-        self.recorder.feed = self.feed = Feed(last_seq=self.recorder.last_seq)
         self.files = None if home is None or state is None else FolderFiles(home.path / "journal")
         self.snapshots: SnapshotWriter | None = None
         self.history: HistoryIndex | None = None

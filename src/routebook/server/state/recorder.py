@@ -1,14 +1,14 @@
-"""Everything that happens goes through here: into the journal, into the log, and to whoever listens.
+"""Records events: appends them to the journal, logs them and publishes them, in this order.
 
-record ──► journal   numbered, on disk soon
-       ──► event_log log lines
-       ──► feed      /v1/events
+record ──► journal      numbered; on disk within a group commit
+       ──► event log    log lines
+       ──► feed         /v1/events and consoles
 """
 
 import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
@@ -17,28 +17,29 @@ from routebook.journal.record import FORMAT_VERSION, Record
 from routebook.journal.write.writer import Writer
 from routebook.server.observe.event_log import EventLog
 
-_PATIENCE_S: Final = 5.0  # a disk that hangs holds back no answer for longer
-
-
-class Publisher(Protocol):
-    """Takes every record at once and never waits; see `server/state/feed.py`."""
-
-    def publish(self, record: Record) -> None: ...
+_DURABLE_TIMEOUT_S: Final = 5.0  # a disk that hangs delays an answer no longer than this
 
 
 class Recorder:
-    """Without a journal it still numbers, logs and publishes events; nothing outlives the process."""
+    """Without a journal, events are still numbered, logged and published, but not stored."""
 
     def __init__(
-        self, *, event_log: EventLog, ns: str, boot: str, journal: Writer | None = None, feed: Publisher | None = None
+        self,
+        *,
+        event_log: EventLog,
+        ns: str,
+        boot: str,
+        journal: Writer | None = None,
+        publish: Callable[[Record], None] | None = None,
     ) -> None:
-        self.event_log = event_log
+        """`publish` must not block."""
+        self._event_log = event_log
+        self._publish = publish
         self.ns = ns
         self.boot = boot
-        self.feed = feed
         self.journal = journal
         self.last_seq = 0 if journal is None else journal.status().last_seq
-        self.unkept = 0  # admin writes that were acknowledged though the disk did not take their record
+        self.unkept = 0  # admin writes that were acknowledged although their record is not on disk
 
     def record(
         self,
@@ -49,27 +50,25 @@ class Recorder:
         code: int | None = None,
         who: str | None = None,
     ) -> int:
-        """Record what happened, and who asked for it by which request; the number of the last of them.
+        """Record events with the peer, identity and request code that caused them.
 
-        `who` is the name that the peer has proven, where authentication is on.
-
-        0 if the journal had to drop it in an outage so long that it has not even a number.
+        Returns the sequence number of the last event; 0 if the journal dropped it because its backlog is full.
         """
-        journal, feed, seq = self.journal, self.feed, 0
+        journal, publish, seq = self.journal, self._publish, 0
         for event in events:
             if isinstance(event, Asked) and (peer is not None or code is not None):
                 event = msgspec.structs.replace(event, peer=peer, who=who, code=code)
             seq = self.last_seq + 1 if journal is None else journal.append(event, at_ms)
             self.last_seq = seq or self.last_seq
-            self.event_log.log((event,), peer)
-            if feed is not None:
-                feed.publish(Record(FORMAT_VERSION, self.ns, self.boot, seq, at_ms, event))
+            self._event_log.log((event,), peer)
+            if publish is not None:
+                publish(Record(FORMAT_VERSION, self.ns, self.boot, seq, at_ms, event))
         return seq
 
     def when_durable(self, seq: int, done: Callable[[bool], None]) -> None:
-        """Call `done` when the record is on disk; or with False if the disk does not take it, or takes too long.
+        """Call `done(True)` when the record is on disk, `done(False)` if the write fails or takes too long.
 
-        A full disk stops the journal, not the NameServer: whoever waits is answered, and it is counted.
+        A full disk stops the journal, not the NameServer: the request is answered, and `unkept` counts it.
         """
         loop = asyncio.get_running_loop()
         if self.journal is None:
@@ -88,11 +87,11 @@ class Recorder:
         def from_thread(future: "Future[None]") -> None:
             loop.call_soon_threadsafe(finish, future.exception() is None)
 
-        timer = loop.call_later(_PATIENCE_S, finish, False)
+        timer = loop.call_later(_DURABLE_TIMEOUT_S, finish, False)
         self.journal.durable(seq).add_done_callback(from_thread)
 
     async def durable(self, seq: int) -> bool:
-        """The same, to be awaited."""
+        """Wait until the record is on disk; False if the write fails or takes too long."""
         kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self.when_durable(seq, lambda is_kept: None if kept.done() else kept.set_result(is_kept))
         return await kept

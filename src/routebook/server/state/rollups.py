@@ -1,4 +1,4 @@
-"""Once a minute, on the minute: heartbeats and look-ups that were counted become events."""
+"""Rollups: records the counted heartbeats and look-ups of each minute as events."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,20 +6,18 @@ from typing import Final
 
 from routebook.events import HeartbeatMinute, LookupMinute
 from routebook.handlers.meter import Meter
-from routebook.server.observe.event_log import EventLog
 from routebook.server.state.recorder import Recorder
 
 _MINUTE_MS: Final = 60_000
-_AT_A_TIME: Final = 100  # rows between which requests get their turn
+_BATCH_ROWS: Final = 100  # requests are served between two batches
 
 
 class Rollups:
-    """Begins with `start`; `stop` records what is left."""
+    """Runs from `start` until `stop`, which records the rest."""
 
-    def __init__(self, meter: Meter, recorder: Recorder, *, event_log: EventLog, wall_ms: Callable[[], int]) -> None:
+    def __init__(self, meter: Meter, recorder: Recorder, *, wall_ms: Callable[[], int]) -> None:
         self._meter = meter
         self._recorder = recorder
-        self._event_log = event_log
         self._wall_ms = wall_ms
         self._minute_ms = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -29,7 +27,7 @@ class Rollups:
         now_ms = self._wall_ms()
         self._minute_ms = now_ms - now_ms % _MINUTE_MS
         left_s = (self._minute_ms + _MINUTE_MS - now_ms) / 1000
-        self._timer = asyncio.get_running_loop().call_later(left_s, self._turn)
+        self._timer = asyncio.get_running_loop().call_later(left_s, self._end_minute)
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -37,23 +35,21 @@ class Rollups:
             self._timer = None
         self._rows += self._meter.take(self._minute_ms)
         while self._rows:
-            self._record_some()
+            self._record_batch()
 
-    def _turn(self) -> None:
-        try:
-            if not self._rows:
-                asyncio.get_running_loop().call_soon(self._carry_on)
-            self._rows += self._meter.take(self._minute_ms)
-        except Exception as error:  # noqa: BLE001  around one round: the next may do better
-            self._event_log.task_failed("minute", error)
-        self.start()
+    def _end_minute(self) -> None:
+        minute_ms = self._minute_ms
+        self.start()  # first, so that a failure below does not end the rollups
+        if not self._rows:
+            asyncio.get_running_loop().call_soon(self._continue)
+        self._rows += self._meter.take(minute_ms)
 
-    def _carry_on(self) -> None:
+    def _continue(self) -> None:
         if self._timer is not None:
-            self._record_some()
+            self._record_batch()
             if self._rows:
-                asyncio.get_running_loop().call_soon(self._carry_on)
+                asyncio.get_running_loop().call_soon(self._continue)
 
-    def _record_some(self) -> None:
-        rows, self._rows = self._rows[:_AT_A_TIME], self._rows[_AT_A_TIME:]
+    def _record_batch(self) -> None:
+        rows, self._rows = self._rows[:_BATCH_ROWS], self._rows[_BATCH_ROWS:]
         self._recorder.record(rows, at_ms=self._wall_ms())

@@ -1,4 +1,4 @@
-"""Reads what is on disk at the start: settings files and the KV file."""
+"""Reads the settings files and the KV file at the start."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ def load_settings(
     environ: Mapping[str, str],
     options: Sequence[tuple[str, str, str]] = (),
 ) -> Settings:
-    """Defaults, file, environment, options; later wins. Without `-c FILE`, the file in the home folder, if any."""
+    """Merge defaults, file, environment and options; later wins. Without `file`, use namesrv.properties in `home`."""
     used = file if file is not None else home / "namesrv.properties"
     sources = [from_environment(environ), from_options(options)]
     text = _read(used, optional=file is None)
@@ -40,9 +40,9 @@ def load_settings(
 
 
 def load_kv(path: Path) -> KvStore:
-    """The KV file. One that is missing or empty is an empty store; one that does not parse is never overwritten.
+    """Load the KV file; a missing or empty file is an empty store. Raises KvFileError.
 
-    Java starts with an empty store where the file cannot be read, and the next write replaces it.
+    Java starts with an empty store if the file is unreadable, and the next write replaces the file.
     """
     remove_leftovers(path)
     try:
@@ -50,23 +50,23 @@ def load_kv(path: Path) -> KvStore:
     except FileNotFoundError:
         return KvStore()
     except OSError as error:
-        raise KvFileError(f"KV file {path} cannot be read: {error.strerror or error}") from None
+        raise KvFileError(f"cannot read KV file {path}: {error.strerror or error}") from None
     try:
         return _store(data)
     except BadRequest as error:
-        raise KvFileError(f"KV file {path} is corrupt: {error.remark}; {_way_out(path)}") from None
+        raise KvFileError(f"KV file {path} is corrupt: {error.remark}; {_repair_hint(path)}") from None
 
 
 def _tls_file(sources: Sequence[Source]) -> Source | None:
-    """Java's own TLS file. The usual one need not be there; one that is asked for must."""
-    asked = last_given(sources, TLS_CONFIG_FILE)
-    name = asked.value.strip() if asked is not None else show(BY_KEY[TLS_CONFIG_FILE].default)
+    """Java's TLS file: optional at its default path, required if a setting names it."""
+    given = last_given(sources, TLS_CONFIG_FILE)
+    name = given.value.strip() if given is not None else show(BY_KEY[TLS_CONFIG_FILE].default)
     if not name:
         return None
     try:
-        text = _read(Path(name), optional=asked is None)
+        text = _read(Path(name), optional=given is None)
     except SettingsError as error:
-        raise SettingsError(f"{asked.origin}: {error}" if asked is not None else str(error)) from None
+        raise SettingsError(f"{given.origin}: {error}" if given is not None else str(error)) from None
     return None if text is None else from_tls_file(text, name=name)
 
 
@@ -78,20 +78,20 @@ def _read(path: Path, *, optional: bool) -> str | None:
             return None
         raise SettingsError(f"settings file {path} does not exist") from None
     except OSError as error:
-        raise SettingsError(f"settings file {path} cannot be read: {error.strerror or error}") from None
+        raise SettingsError(f"cannot read settings file {path}: {error.strerror or error}") from None
 
 
 def _store(data: bytes) -> KvStore:
     return KvStore(decode_kv_table(data)) if data else KvStore()
 
 
-def _way_out(path: Path) -> str:
+def _repair_hint(path: Path) -> str:
     backup = backup_of(path)
-    start_empty = "mend it, or move it away to start with an empty KV store"
+    start_empty = "repair it, or move it away to start with an empty KV store"
     try:
         entries = len(_store(backup.read_bytes()))
     except FileNotFoundError:
         return start_empty
     except (OSError, BadRequest):
-        return f"{start_empty} ({backup.name} cannot be read either)"
-    return f"the version before it, {backup}, is whole ({entries} entries): copy it over {path.name}, or mend the file"
+        return f"{start_empty} ({backup.name} is unreadable, too)"
+    return f"the previous version, {backup}, is intact ({entries} entries): copy it over {path.name}, or repair it"

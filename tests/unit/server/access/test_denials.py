@@ -23,7 +23,7 @@ class Listener:
 
 def denials() -> tuple[Denials, Listener]:
     listener = Listener()
-    recorder = Recorder(event_log=EventLog(lambda: 0.0), ns="n", boot="b", feed=listener)
+    recorder = Recorder(event_log=EventLog(lambda: 0.0), ns="n", boot="b", publish=listener.publish)
     return Denials(recorder, lambda: 1), listener
 
 

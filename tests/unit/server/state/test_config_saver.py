@@ -60,6 +60,6 @@ def test_what_goes_wrong_is_told_to_those_whom_it_concerns(tmp_path: Path) -> No
         return kv, settings
 
     kv, settings = asyncio.run(save())
-    assert all(wrong is not None and "kvConfig.json cannot be written" in wrong for wrong in kv)
+    assert all(wrong is not None and "kvConfig.json: " in wrong for wrong in kv)
     assert len(kv) == 2
     assert settings == [None]

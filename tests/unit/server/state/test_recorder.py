@@ -23,12 +23,6 @@ DOWN = BrokerDown(cluster="C", broker="a", broker_id=0, addr="x:1", reason=DownR
 KV = KvChanged(namespace="N", key="k", after="v")
 
 
-class Listener(list[Record]):
-    """A feed that keeps everything."""
-
-    publish = list.append
-
-
 def event_log() -> EventLog:
     return EventLog(lambda: 0.0)
 
@@ -40,8 +34,8 @@ def journal_in(folder: Path) -> Writer:
 
 
 def test_every_event_is_journalled_noted_and_published(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    journal, feed = journal_in(tmp_path), Listener()
-    recorder = Recorder(event_log=event_log(), ns="n", boot="b", journal=journal, feed=feed)
+    journal, feed = journal_in(tmp_path), list[Record]()
+    recorder = Recorder(event_log=event_log(), ns="n", boot="b", journal=journal, publish=feed.append)
     with caplog.at_level(logging.INFO, logger="routebook"):
         assert recorder.record([UP, DOWN], at_ms=9, peer="10.0.0.9:1", code=104) == 2
         assert recorder.record([], at_ms=9) == 0
@@ -54,8 +48,8 @@ def test_every_event_is_journalled_noted_and_published(tmp_path: Path, caplog: p
 
 
 def test_who_asked_is_told_where_somebody_did() -> None:
-    feed = Listener()
-    recorder = Recorder(event_log=event_log(), ns="n", boot="b", feed=feed)
+    feed: list[Record] = []
+    recorder = Recorder(event_log=event_log(), ns="n", boot="b", publish=feed.append)
     recorder.record([KV, UP], at_ms=1, peer="10.0.0.9:1", code=100)
     recorder.record([DOWN], at_ms=1, peer="10.0.0.9:1")
     recorder.record([DOWN], at_ms=1)
@@ -119,7 +113,7 @@ def test_a_disk_that_fails_is_counted_and_holds_nobody_back() -> None:
 
 
 def test_a_disk_that_hangs_does_not_hold_an_answer_back_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(recorder_module, "_DURABLE_TIMEOUT_S", 0.01)
 
     async def play() -> tuple[bool, int]:
         opened = open_journal(FaultyFiles(), ns="n", boot="b", options=JournalOptions(), now_ms=lambda: 5)

@@ -12,22 +12,16 @@ from routebook.server.state.rollups import Rollups
 from tests.support.in_process_server import until
 
 
-class Listener(list[Record]):
-    """A feed that keeps everything."""
-
-    publish = list.append
-
-
 class Bench:
     """A meter, and a wall clock that the test sets. It shows the end of a minute first."""
 
     def __init__(self) -> None:
         self.wall_ms = 119_990
         self.meter = Meter(max_keys=10)
-        self.feed = Listener()
+        self.feed: list[Record] = []
         event_log = EventLog(lambda: 0.0)
-        recorder = Recorder(event_log=event_log, ns="n", boot="b", feed=self.feed)
-        self.minutes = Rollups(self.meter, recorder, event_log=event_log, wall_ms=lambda: self.wall_ms)
+        recorder = Recorder(event_log=event_log, ns="n", boot="b", publish=self.feed.append)
+        self.rollups = Rollups(self.meter, recorder, wall_ms=lambda: self.wall_ms)
 
     def beat(self, brokers: int) -> None:
         for n in range(brokers):
@@ -41,12 +35,12 @@ class Bench:
 def test_when_the_minute_ends_its_rows_are_recorded() -> None:
     async def play() -> Bench:
         bench = Bench()
-        bench.minutes.start()
+        bench.rollups.start()
         bench.beat(250)
         bench.wall_ms = 120_001
         await until(lambda: len(bench.rows) == 250, "the minute to end")
         bench.beat(1)
-        bench.minutes.stop()
+        bench.rollups.stop()
         return bench
 
     bench = asyncio.run(play())
@@ -58,9 +52,9 @@ def test_when_the_minute_ends_its_rows_are_recorded() -> None:
 def test_stopping_records_what_is_left_at_once() -> None:
     async def play() -> Bench:
         bench = Bench()
-        bench.minutes.start()
+        bench.rollups.start()
         bench.beat(250)
-        bench.minutes.stop()
+        bench.rollups.stop()
         return bench
 
     assert len(asyncio.run(play()).rows) == 250
@@ -79,11 +73,11 @@ def test_a_round_that_fails_is_noted_and_the_next_one_comes() -> None:
                 raise ValueError("broken on purpose")
             return take(minute_ms)
 
-        bench.minutes._meter = type("Broken", (), {"take": staticmethod(broken)})()
-        bench.minutes.start()
+        bench.rollups._meter = type("Broken", (), {"take": staticmethod(broken)})()
+        bench.rollups.start()
         bench.beat(1)
         await until(lambda: len(bench.rows) == 1, "the next round")  # the clock stands, so a minute is 10 ms
-        bench.minutes.stop()
+        bench.rollups.stop()
         return bench
 
     assert len(asyncio.run(play()).rows) == 1
