@@ -94,29 +94,19 @@ class BrokerKey(NamedTuple):
     addr: str
 
 
-class TopicRun(msgspec.Struct, frozen=True, gc=False):
-    """Topics that stand side by side in a registration, known by their bytes."""
-
-    size: int
-    digest: int
-    topics: tuple[TopicConfig, ...]
-
-
 class RegisterBody(msgspec.Struct, frozen=True, kw_only=True):
-    """What the body of a registration says, whichever of its forms it came in.
+    """The body of a registration, regardless of the form it was sent in.
 
-    `topics` is None where the sender sent null: Java then stores nothing. `filter_servers` is None where the
-    form has none (before 3.0.11): they stay as they are; an empty tuple removes them. `news` are those topics that no
-    registration has named so before; then `topics` has each name once, the rest are the objects of those before, and
-    `runs` are all of them by their bytes. It is None where nothing is known about them.
+    `topics` is None if the sender sent null: Java then stores nothing. `filter_servers` is None if the form has none
+    (before 3.0.11): the stored ones stay; an empty tuple removes them. `has_unique_names` is True if it is known that
+    each topic is named once; a malformed body may name one twice.
     """
 
     topics: tuple[TopicConfig, ...] | None
     data_version: DataVersion | None
     mappings: dict[str, TopicQueueMappingInfo]
     filter_servers: tuple[str, ...] | None
-    news: tuple[TopicConfig, ...] | None = None
-    runs: tuple[TopicRun, ...] = ()
+    has_unique_names: bool = False
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):

@@ -136,7 +136,7 @@ async def test_a_registration_that_is_too_much(tmp_path: Path) -> None:
     }
     async with running(tmp_path, **limits) as server, connected(server) as talk:
         many = await talk.ask(register(topics=["a", "b", "c", "d"]))
-        assert (many.code, many.remark) == (1, "4 topics in one registration, of which at most 3 are allowed")
+        assert (many.code, many.remark) == (1, "4 topics in one registration; the limit is 3")
         bomb = register()
         packed = Request(code=103, ext={**(bomb.ext or {}), "compressed": "true"}, body=zlib.compress(bytes(1 << 20)))
         assert (await talk.ask(packed)).remark == "the body inflates to more than 1024 bytes"
@@ -150,7 +150,7 @@ async def test_a_registration_that_is_too_much(tmp_path: Path) -> None:
         ):
             reply = await talk.ask(request)
             assert reply.code == 1
-            assert "has 256 characters, of which at most 255 are allowed: nothing was changed" in (reply.remark or "")
+            assert "has 256 characters; the limit is 255: nothing was changed" in (reply.remark or "")
         assert (await talk.ask(put_kv("k" * 255, "v" * 10_000))).code == 0
         assert (await talk.ask(register(topics=["a", "t" * 255]))).code == 0
         assert exceeded(server) == {"topics_per_registration": 1, "inflated_bytes": 1, "name_length": 6}

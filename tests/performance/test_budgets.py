@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 import pytest
 
 from routebook.events import KvChanged
-from routebook.handlers import NameServer, brokers
+from routebook.handlers import NameServer, registration
 from routebook.handlers.fast_lookup import FastLookup
+from routebook.handlers.registration_cache import RegistrationCache
 from routebook.journal.files import FolderFiles
 from routebook.journal.record import RecordEncoder
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.writer import Writer
-from routebook.routes.table import RouteTable
 from routebook.server.net.connection import Connection
 from routebook.wire.codec import encode
 from routebook.wire.command import Command
@@ -119,7 +119,7 @@ def test_a_look_up_that_is_always_decoded_trips_it(tmp_path: Path) -> None:
 def test_a_registration_that_is_always_parsed_trips_it(tmp_path: Path) -> None:
     turn = iter(range(1 << 20))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(brokers, "_fingerprint", lambda *_: b"%06d" % next(turn))
+        patch.setattr(registration, "_fingerprint", lambda *_: f"{next(turn):06d}")
         spent = _cost_of_asking(tmp_path, _registration(topics=1000))
     assert not _within(spent, SAME_REGISTRATION)
 
@@ -127,21 +127,21 @@ def test_a_registration_that_is_always_parsed_trips_it(tmp_path: Path) -> None:
 def test_a_changed_registration_that_is_read_whole_trips_it(tmp_path: Path) -> None:
     size = len(_registration(topics=4000))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RouteTable, "announced_before", lambda *_, **__: ())
+        patch.setattr(RegistrationCache, "similar_table", lambda *_, **__: ())
         spent = _cost_of_asking(tmp_path, _changing(topics=4000))
     assert not _within(Cost(spent.opcodes, spent.bytes - size), CHANGED_REGISTRATION)
 
 
 def test_a_body_that_is_copied_once_more_trips_it(tmp_path: Path) -> None:
     frame = _registration(topics=1000)
-    honest = brokers._fingerprint
+    original = registration._fingerprint
 
-    def copying(ns: NameServer, command: Command) -> bytes:
+    def copying(ns: NameServer, command: Command) -> str:
         copies = [bytes(bytearray(command.body or b"")) for _ in range(2)]
-        return honest(ns, command) if copies else b""
+        return original(ns, command) if copies else ""
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(brokers, "_fingerprint", copying)
+        patch.setattr(registration, "_fingerprint", copying)
         spent = _cost_of_asking(tmp_path, frame)
     assert not _within(Cost(spent.opcodes, spent.bytes - len(frame)), SAME_REGISTRATION)
 

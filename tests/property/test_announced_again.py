@@ -1,12 +1,12 @@
-"""A NameServer that remembers what a broker announced last does exactly what one does that compares all of it."""
+"""A NameServer that remembers each broker's last registration behaves exactly like one that does not."""
 
 import json
 import random
 
 import pytest
 
-from routebook.wire import topic_runs
-from routebook.wire.known_topics import KnownTopics
+from routebook.handlers.registration_cache import RegistrationCache
+from routebook.wire import topic_blocks
 from tests.support.core_client import CoreClient
 from tests.support.route_tables import check_consistency, dump
 
@@ -15,23 +15,24 @@ TOPICS = [f"T{number}" for number in range(6)]
 
 @pytest.mark.parametrize("seed", range(12))
 def test_remembering_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic_runs, "_LENGTH", 1 + seed % 3)
+    monkeypatch.setattr(topic_blocks, "_TOPICS_PER_BLOCK", 1 + seed % 3)
     chance = random.Random(seed)
     settings = {"deleteTopicWithBrokerRegistration": "true" if seed % 4 == 3 else "false"}
-    remembers, compares = CoreClient(**settings), CoreClient(**settings)
+    remembers, forgets = CoreClient(**settings), CoreClient(**settings)
+    cache = remembers.nameserver.registrations
     remembered = 0
     for step in range(400):
         ask = _step(chance, step)
-        compares.nameserver.known_topics = KnownTopics()  # so that every topic is another object
-        for group in compares.nameserver.routes.group_table.values():
-            group.announced = None
-        answers = [asker.outcome(*ask) for asker in (remembers, compares)]
+        forgets.nameserver.registrations = RegistrationCache()
+        answers = [asker.outcome(*ask) for asker in (remembers, forgets)]
         assert answers[0] == answers[1], ask
-        assert remembers.nameserver.routes.revision == compares.nameserver.routes.revision
-        assert dump(remembers.nameserver.routes) == dump(compares.nameserver.routes), ask
+        assert remembers.nameserver.routes.revision == forgets.nameserver.routes.revision
+        assert dump(remembers.nameserver.routes) == dump(forgets.nameserver.routes), ask
         check_consistency(remembers.nameserver.routes)
-        groups = remembers.nameserver.routes.group_table.values()
-        remembered += sum(group.announced is not None for group in groups)
+        groups = remembers.nameserver.routes.group_table
+        assert cache._tables.keys() <= groups.keys(), "nothing is remembered of brokers that left"
+        assert cache._requests.keys() <= remembers.nameserver.routes.lease_table.keys()
+        remembered += len(cache._tables)
     assert remembered > 100
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from routebook.effects import Change, CloseConnection
 from routebook.events import DownReason
+from routebook.handlers.registration_cache import RegistrationCache
 from routebook.model import (
     BrokerData,
     BrokerKey,
@@ -22,6 +23,7 @@ from routebook.model import (
     TopicRoute,
 )
 from routebook.routes import RouteTable
+from routebook.wire.register_body import DecodedBody
 from tests.support.naive_routes import NaiveRoutes
 from tests.support.route_tables import check_consistency, dump, mapping
 
@@ -100,6 +102,7 @@ class RouteTableMachine(RuleBasedStateMachine):
         super().__init__()
         self.table, self.twin, self.replayed, self.model = RouteTable(), RouteTable(), RouteTable(), NaiveRoutes()
         self.policy = RoutePolicy(support_acting_master=True, notify_min_broker_id_changed=True)
+        self.cache = RegistrationCache()
         self.now = 0
         self.present: dict[BrokerKey, Registration] = {}  # who registered last from where
         self.last: tuple[int, dict[str, Any]] = (0, dump(self.table))
@@ -131,14 +134,14 @@ class RouteTableMachine(RuleBasedStateMachine):
         self.last = (self.table.revision, dump(self.table))
 
     def do_register(self, what: Registration, connection: int) -> None:
-        fingerprint = repr((what, self.policy)).encode()
-        twin_result, twin = self.twin.register(what, connection=connection, now_ms=self.now, policy=self.policy)
-        result = self.table.renew(what.key, fingerprint=fingerprint, connection=connection, now_ms=self.now)
+        fingerprint = repr((what, self.policy))
+        twin_result, twin, *_ = self.twin.register(what, connection=connection, now_ms=self.now, policy=self.policy)
+        result = self.cache.renew(self.table, what.key, fingerprint=fingerprint, connection=connection, now_ms=self.now)
         change = Change()
         if result is None:
-            result, change = self.table.register(
-                what, connection=connection, now_ms=self.now, policy=self.policy, fingerprint=fingerprint
-            )
+            registered = self.table.register(what, connection=connection, now_ms=self.now, policy=self.policy)
+            result, change = registered.result, registered.change
+            self.cache.remember(what, DecodedBody(what.body, (), None), registered, fingerprint=fingerprint)
         expected = self.model.register(what, connection=connection, now=self.now, policy=self.policy)
         assert result == twin_result == (None if expected is None else RegisterResult(*expected))
         self.settle(change, twin)

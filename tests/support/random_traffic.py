@@ -71,10 +71,10 @@ class Traffic:
         self.write(*change.events)
 
     def _register(self) -> None:
-        _, change = self.table.register(
+        registered = self.table.register(
             self._registration(), connection=self.random.randrange(6), now_ms=self.now, policy=self.policy
         )
-        self._happened(change)
+        self._happened(registered.change)
 
     def _registration(self) -> Registration:
         random = self.random

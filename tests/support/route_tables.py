@@ -96,16 +96,15 @@ def register(
     connection: int = 1,
     now_ms: int = 0,
     policy: RoutePolicy = PLAIN,
-    fingerprint: bytes | None = None,
 ) -> Change:
-    """Register, and check that the registration is accepted."""
-    result, change = table.register(what, connection=connection, now_ms=now_ms, policy=policy, fingerprint=fingerprint)
-    assert result is not None
-    return change
+    """Register something that is accepted."""
+    registered = table.register(what, connection=connection, now_ms=now_ms, policy=policy)
+    assert registered.result is not None
+    return registered.change
 
 
 def result_of(table: RouteTable, what: Registration, *, connection: int = 1) -> RegisterResult | None:
-    return table.register(what, connection=connection, now_ms=0, policy=PLAIN)[0]
+    return table.register(what, connection=connection, now_ms=0, policy=PLAIN).result
 
 
 def unregister(

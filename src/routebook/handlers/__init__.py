@@ -6,7 +6,7 @@ from typing import Final
 from routebook.codes import RequestCode
 from routebook.errors import Denied, RequestError, TooMuch, Unsupported
 from routebook.events import RequestDenied
-from routebook.handlers import brokers, configuration, kv, lookup, topics
+from routebook.handlers import brokers, configuration, kv, lookup, registration, topics
 from routebook.handlers.nameserver import NameServer
 from routebook.handlers.outcome import Caller, Outcome
 from routebook.wire.command import Command, Reply
@@ -19,7 +19,7 @@ HANDLERS: Final[dict[int, Handler]] = {
     RequestCode.PUT_KV_CONFIG: kv.put_kv_config,
     RequestCode.GET_KV_CONFIG: kv.get_kv_config,
     RequestCode.DELETE_KV_CONFIG: kv.delete_kv_config,
-    RequestCode.REGISTER_BROKER: brokers.register_broker,
+    RequestCode.REGISTER_BROKER: registration.register_broker,
     RequestCode.UNREGISTER_BROKER: brokers.unregister_broker,
     RequestCode.GET_ROUTEINFO_BY_TOPIC: lookup.get_route_info_by_topic,
     RequestCode.GET_BROKER_CLUSTER_INFO: brokers.get_broker_cluster_info,

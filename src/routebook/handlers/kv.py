@@ -16,7 +16,7 @@ def put_kv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms: in
     if namespace is None or key is None:
         raise BadRequest("namespace or key is null")
     for name, what in ((namespace, "namespace"), (key, "key")):
-        check_length(name, what, longest=ns.settings.name_length)
+        check_length(name, what, max_length=ns.settings.name_length)
     return _saved(ns, ns.kv.put(namespace, key, command.field("value")))
 
 

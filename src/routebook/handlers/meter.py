@@ -4,10 +4,10 @@ A look-up that came before may cost no more than a dict look-up here: who knows 
 into, by the host that asks, and they are taken away when the minute ends.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from routebook.events import BrokerDown, Event, HeartbeatMinute, LookupMinute
+from routebook.events import HeartbeatMinute, LookupMinute
 from routebook.handlers.outcome import Caller
 from routebook.model import BrokerKey
 from routebook.rollup import HeartbeatRollup, LookupKey, LookupRollup, LookupRow
@@ -44,11 +44,9 @@ class Meter:
             rows[caller.host] = row
         return row
 
-    def happened(self, events: Iterable[Event]) -> None:
-        """Brokers that left: their next heartbeat follows no earlier one."""
-        for event in events:
-            if type(event) is BrokerDown:
-                self._heartbeats.left(BrokerKey(event.cluster, event.addr))
+    def forget(self, key: BrokerKey) -> None:
+        """A broker left: its next heartbeat has no predecessor."""
+        self._heartbeats.left(key)
 
     @property
     def lookups(self) -> Mapping[LookupKey, LookupRow]:

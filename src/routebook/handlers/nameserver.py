@@ -1,20 +1,20 @@
 """All state of one NameServer, and what happens to it without a request: lost connections and the scan."""
 
 from collections import defaultdict
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 from routebook.effects import Change
-from routebook.events import DownReason, Event
+from routebook.events import BrokerDown, DownReason, Event
 from routebook.handlers.expiry_protection import Preservation
 from routebook.handlers.meter import Meter
 from routebook.handlers.outcome import Outcome
+from routebook.handlers.registration_cache import RegistrationCache
 from routebook.handlers.route_cache import RouteCache
 from routebook.kv import KvStore
 from routebook.model import BrokerKey
 from routebook.routes import RouteTable
 from routebook.settings import Settings
 from routebook.wire.bodies import encode_cluster_info
-from routebook.wire.known_topics import KnownTopics
 
 
 class NameServer:
@@ -24,10 +24,10 @@ class NameServer:
         "_cluster_info",
         "cache",
         "exceeded",
-        "known_topics",
         "kv",
         "meter",
         "preservation",
+        "registrations",
         "routes",
         "settings",
         "settings_revision",
@@ -47,7 +47,7 @@ class NameServer:
         self.preservation = Preservation()
         self.exceeded: defaultdict[str, int] = defaultdict(int)  # how often which limit was reached
         self.cache = RouteCache(max_bytes=settings.route_cache_bytes)
-        self.known_topics = KnownTopics()
+        self.registrations = RegistrationCache()
         self._cluster_info = (-1, b"")
 
     def revision(self) -> int:
@@ -78,6 +78,16 @@ class NameServer:
             events = preservation.ran_out(routes, keys, now_ms, settings.preservation)
         return self._outcome(events, routes.expire(now_ms, policy=settings.policy, spare=preservation.silent))
 
+    def forget_departed(self, events: Iterable[Event]) -> None:
+        """Drop what was remembered of brokers that left: their next request has no predecessor."""
+        for event in events:
+            if type(event) is BrokerDown:
+                key = BrokerKey(event.cluster, event.addr)
+                self.meter.forget(key)
+                self.registrations.forget_request(key)
+                if self.routes.group(event.broker) is None:
+                    self.registrations.forget_table(event.broker)
+
     def _outcome(self, events: list[Event], change: Change) -> Outcome:
-        self.meter.happened(change.events)
+        self.forget_departed(change.events)
         return Outcome(None, (*events, *change.events), change.effects)

@@ -60,9 +60,9 @@ def register_topic_in_namesrv(ns: NameServer, command: Command, _caller: Caller,
     queues = decode_topic_route(command.body)
     if not queues:
         return DONE
-    longest = ns.settings.name_length
-    topic = required_name(command, "topic", longest=longest)
-    check_names([queue.broker_name for queue in queues], "brokerName", longest=longest)
+    max_length = ns.settings.name_length
+    topic = required_name(command, "topic", max_length=max_length)
+    check_names([queue.broker_name for queue in queues], "brokerName", max_length=max_length)
     change = ns.routes.register_topic(topic, queues)
     return Outcome(OK, change.events, change.effects)
 

@@ -1,25 +1,51 @@
-"""What a master, or the slave that leads, announces with its registration: topics and static-topic mappings."""
+"""Applies what a master, or the acting master, announces with its registration: topics and static-topic mappings."""
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from routebook.codes import PERM_WRITE
 from routebook.events import MappingsChanged, RouteEvent, TopicCause
-from routebook.model import Registration, TopicConfig, TopicQueueMappingInfo, TopicRun
+from routebook.model import Registration, TopicConfig, TopicQueueMappingInfo
 from routebook.routes.differences import QueueDifferences
-from routebook.routes.state import Announced, BrokerGroup, Tables
+from routebook.routes.state import Tables
+
+
+class Announcement(NamedTuple):
+    """The state of a group's queues after all topics of a registration were applied.
+
+    As long as it is the same, the tables hold exactly what was announced, and a later registration may pass only the
+    topics that differ from it (`Delta`).
+    """
+
+    perm_mask: int
+    queues_revision: int
+
+
+class Delta(NamedTuple):
+    """The topics of a registration that differ from an earlier one of the same group."""
+
+    topics: Sequence[TopicConfig]
+    since: Announcement
 
 
 def announce(
-    tables: Tables, registration: Registration, *, everything: bool, read_only: bool, drop_others: bool
-) -> list[RouteEvent]:
-    """Upsert what is announced: everything, or where the version is old news only what is missing.
+    tables: Tables,
+    registration: Registration,
+    *,
+    delta: Delta | None,
+    everything: bool,
+    read_only: bool,
+    drop_others: bool,
+) -> tuple[list[RouteEvent], Announcement | None]:
+    """Upsert everything that is announced, or only what is missing if the broker's version is not new.
 
     Java: so queues that changed under the same version are not noticed (B12).
     """
     broker, topics = registration.broker, registration.body.topics or ()
-    keep = ~PERM_WRITE if read_only else -1
+    perm_mask = ~PERM_WRITE if read_only else -1
     group = tables.group_table[broker]
-    news = _news(group, registration, keep=keep)
+    if delta is not None and delta.since != Announcement(perm_mask, group.queued):
+        delta = None
     differences = QueueDifferences(tables, broker)
     dropped: list[MappingsChanged] = []
     if drop_others:
@@ -28,54 +54,37 @@ def announce(
         for topic in others:
             differences.drop(topic)
         dropped = _drop_mappings(tables, broker, others)
-    differences.put_all(_wanted(tables, registration, news, everything=everything), keep=keep)
+    if not everything:
+        wanted = _missing(tables, broker, topics if delta is None else delta.topics)
+    elif delta is not None:
+        wanted = delta.topics
+    elif registration.body.has_unique_names:
+        wanted = topics
+    else:
+        wanted = {config.topic_name: config for config in topics}.values()  # of two with one name the last counts
+    differences.put_all(wanted, perm_mask=perm_mask)
     mapped = _put_mappings(tables, registration, returning=differences.added, everything=everything)
-    if everything and registration.body.news is not None:
-        group.announced = Announced(registration.body.runs, keep, group.queued)
-    return [*differences.events(TopicCause.REGISTRATION), *dropped, *mapped]
+    events: list[RouteEvent] = [*differences.events(TopicCause.REGISTRATION), *dropped, *mapped]
+    return events, Announcement(perm_mask, group.queued) if everything else None
 
 
-def announced_before(tables: Tables, *, broker: str, cluster: str) -> tuple[TopicRun, ...]:
-    """What the broker announced last, by its bytes; or another one of its cluster, which announces much the same."""
-    group = tables.group_table.get(broker)
-    if group is None or group.announced is None:
-        latest = next(reversed(tables.cluster_table.get(cluster, {})), "")
-        group = tables.group_table.get(latest)
-    return () if group is None or group.announced is None else group.announced.runs
-
-
-def _news(group: BrokerGroup, registration: Registration, *, keep: int) -> Sequence[TopicConfig]:
-    """What is announced, without what stands in the tables from the last time: mostly all of it."""
-    runs, last = registration.body.runs, group.announced
-    if registration.body.news is None or last is None or last.queued != group.queued or last.keep != keep:
-        return registration.body.topics or ()
-    stay = set(map(id, last.runs)) & set(map(id, runs))
-    known = {id(topic) for run in last.runs if id(run) not in stay for topic in run.topics}
-    return [topic for run in runs if id(run) not in stay for topic in run.topics if id(topic) not in known]
-
-
-def _wanted(
-    tables: Tables, registration: Registration, topics: Sequence[TopicConfig], *, everything: bool
-) -> Iterable[TopicConfig]:
-    """Each topic once: of two with one name the last counts, or where only missing ones do, the first."""
-    if everything:
-        twice = registration.body.news is None  # or may be
-        return {config.topic_name: config for config in topics}.values() if twice else topics
-    wanted: dict[str, TopicConfig] = {}
+def _missing(tables: Tables, broker: str, topics: Sequence[TopicConfig]) -> Iterable[TopicConfig]:
+    """The topics without queues on the broker; of two with one name the first counts."""
+    missing: dict[str, TopicConfig] = {}
     for config in topics:
         entry = tables.topic_table.get(config.topic_name)
-        if entry is None or registration.broker not in entry.queues:
-            wanted.setdefault(config.topic_name, config)
-    return wanted.values()
+        if entry is None or broker not in entry.queues:
+            missing.setdefault(config.topic_name, config)
+    return missing.values()
 
 
 def _put_mappings(
     tables: Tables, registration: Registration, *, returning: Collection[str], everything: bool
 ) -> list[MappingsChanged]:
-    """A mapping went with its topic when that was deleted, so it returns with it. Java: mappings never go (B5)."""
+    """A mapping is deleted with its topic, so it is restored with it. Java: mappings are never deleted (B5)."""
     by_owner: dict[str, dict[str, TopicQueueMappingInfo]] = {}
     for topic, info in registration.body.mappings.items():
-        # Java: a mapping stands under the name in it, even where that is not the broker's own
+        # Java: a mapping is stored under the name in it, even if that is another broker's
         owner = registration.broker if info.bname is None else info.bname
         stored = tables.mapping_table.get(topic, {}).get(owner)
         if stored != info and (everything or (stored is None and topic in returning)):

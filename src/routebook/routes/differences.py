@@ -21,7 +21,7 @@ class QueueDifferences:
         self.changed: dict[str, QueueChange] = {}
         self.removed: list[str] = []
 
-    def put_all(self, configs: Iterable[TopicConfig], *, keep: int) -> None:
+    def put_all(self, configs: Iterable[TopicConfig], *, perm_mask: int) -> None:
         """Set what a broker announces, with those of its permissions that are in `keep`.
 
         Tens of thousands may come at once, of which most are so already: these cost no call.
@@ -36,7 +36,7 @@ class QueueDifferences:
             topic = config.topic_name
             sent = (config.perm, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
             if sent != last:  # mostly they are alike
-                last, shape = sent, (config.perm & keep, *sent[1:])
+                last, shape = sent, (config.perm & perm_mask, *sent[1:])
                 found = shapes.get(shape)
                 if found is None:
                     found = shapes[shape] = self._queue(shape), self._tell(shape)

@@ -3,26 +3,23 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from routebook.model import BrokerKey, DataVersion, RegisterResult
+from routebook.model import BrokerKey, DataVersion
 from routebook.routes.state import Tables
 
 
-def renew(tables: Tables, key: BrokerKey, *, fingerprint: bytes, connection: int, now_ms: int) -> RegisterResult | None:
-    """Refresh the lease, if registering with this fingerprint again would change nothing; else None, and do register.
+def renew(tables: Tables, key: BrokerKey, *, broker: str, since: int, connection: int, now_ms: int) -> bool:
+    """Refresh the lease of a broker that repeats its registration, if its group is unchanged since that revision.
 
-    The fingerprint stands for all that decides what a registration does: header, body and the policy in force.
+    Then registering again would change nothing. False: the broker has to be registered.
     """
     lease = tables.lease_table.get(key)
-    if lease is None or lease.renewal is None or lease.renewal.fingerprint != fingerprint:
-        return None
-    renewal = lease.renewal
-    seat = lease.seats.get(renewal.broker)
-    if seat is None or tables.group_table[renewal.broker].touched != renewal.touched:
-        return None
+    seat = None if lease is None else lease.seats.get(broker)
+    if lease is None or seat is None or seat.connection is None or tables.group_table[broker].touched != since:
+        return False
     if seat.connection != connection:
-        tables.seat(key, broker=renewal.broker, broker_id=seat.broker_id, connection=connection)
+        tables.seat(key, broker=broker, broker_id=seat.broker_id, connection=connection)
     lease.last_update_ms = now_ms
-    return renewal.result
+    return True
 
 
 def heartbeat(tables: Tables, key: BrokerKey, now_ms: int) -> bool:

@@ -1,15 +1,31 @@
 """A broker registers (103). Java: RouteInfoManager.registerBroker; but all is checked before anything changes."""
 
+from typing import NamedTuple
+
 from routebook.codes import MASTER_ID
 from routebook.effects import Change
 from routebook.events import DownReason, RouteEvent
 from routebook.model import BrokerKey, DataVersion, RegisterResult, Registration, RoutePolicy
 from routebook.routes.acting_master import arrival_notice
-from routebook.routes.announcements import announce
+from routebook.routes.announcements import Announcement, Delta, announce
 from routebook.routes.leases import is_awaited, is_changed
 from routebook.routes.removal import Leaver, remove
 from routebook.routes.seating import make_room, take_seat
-from routebook.routes.state import BrokerGroup, Renewal, Tables
+from routebook.routes.state import BrokerGroup, Tables
+
+
+class Registered(NamedTuple):
+    """The outcome of a registration.
+
+    `result` is None where Java rejects it with code 1. `group_revision` allows `renew` to repeat it; it is None if
+    nothing was stored. `announcement` is set if all of its topics were applied: a later registration may then pass
+    only what changed.
+    """
+
+    result: RegisterResult | None
+    change: Change = Change()
+    group_revision: int | None = None
+    announcement: Announcement | None = None
 
 
 def register(
@@ -19,20 +35,20 @@ def register(
     connection: int,
     now_ms: int,
     policy: RoutePolicy,
-    fingerprint: bytes | None = None,
-) -> tuple[RegisterResult | None, Change]:
-    """Take a broker in, or note what is new about it. The result is None where Java refuses with code 1."""
+    delta: Delta | None = None,
+) -> Registered:
+    """Add a broker, or update what changed about it."""
     body, broker, broker_id = registration.body, registration.broker, registration.broker_id
     if body.topics is None:
         # Java: answers 0 too, but leaves an empty group behind, or takes the version without the topics
-        return RegisterResult(), Change()
+        return Registered(RegisterResult())
     group = tables.group_table.get(broker)
     holder = None if group is None else group.members.get(broker_id)
     if holder is not None and _is_outranked(tables, registration, holder):
-        return RegisterResult(), _turn_away(tables, registration, policy)
+        return Registered(RegisterResult(), _turn_away(tables, registration, policy))
     if holder is None and len(body.topics) == 1:
         # Looks like an incremental registration, so the whole one is missing. Java: leaves an empty group behind (B2)
-        return None, Change()
+        return Registered(None)
     least_before = MASTER_ID if group is None else group.least_id
     is_first = holder is None
     is_new_version = is_changed(tables, registration.key, body.data_version)
@@ -41,11 +57,13 @@ def register(
     events: list[RouteEvent] = [*make_room(tables, registration)]
     events += take_seat(tables, registration, connection=connection, now_ms=now_ms)
     group = tables.group_table[broker]
+    announcement: Announcement | None = None
     is_prime_slave = registration.acting_master is not None and broker_id != MASTER_ID and broker_id == group.least_id
     if broker_id == MASTER_ID or is_prime_slave:
-        events += announce(
+        announced, announcement = announce(
             tables,
             registration,
+            delta=delta,
             everything=is_first or is_new_version,
             read_only=is_prime_slave and group.enable_acting_master,
             drop_others=not body.mappings
@@ -54,15 +72,14 @@ def register(
                 or (is_return and is_new_version and _names_all(tables, registration))
             ),
         )
+        events += announced
     tables.lease_table[registration.key].doubtful = False
     notices = []
     if broker_id < least_before and policy.notify_min_broker_id_changed:
         # Java: whether or not the group has acting masters, unlike when the least id leaves (B17)
         notices.append(arrival_notice(group, registration.ha_addr))
     change = tables.settle(events, notices)
-    result = _result(tables, group, registration)
-    _remember(tables, registration, fingerprint, result)
-    return result, change
+    return Registered(_result(tables, group, registration), change, group.touched, announcement)
 
 
 def _is_outranked(tables: Tables, registration: Registration, holder: BrokerKey) -> bool:
@@ -111,15 +128,3 @@ def _result(tables: Tables, group: BrokerGroup, registration: Registration) -> R
     if registration.broker_id == MASTER_ID or master is None or master.cluster != registration.cluster:
         return RegisterResult()
     return RegisterResult(ha_addr=tables.lease_table[master].ha_addr, master_addr=master.addr)
-
-
-def _remember(tables: Tables, registration: Registration, fingerprint: bytes | None, result: RegisterResult) -> None:
-    """Keep what `renew` needs: the same registration again does nothing while its group is untouched.
-
-    Unless it speaks for other groups, too, whose mappings may go without its own being touched.
-    """
-    broker = registration.broker
-    own = all(info.bname in (None, broker) for info in registration.body.mappings.values())
-    touched = tables.group_table[broker].touched
-    renewal = Renewal(fingerprint, broker, touched, result) if fingerprint is not None and own else None
-    tables.lease_table[registration.key].renewal = renewal

@@ -50,7 +50,6 @@ def connection_lost(
             continue
         if key in spare:
             lease.seats[broker] = Seat(seat.broker_id, None)
-            lease.renewal = None
         else:
             leavers.append(Leaver(key, broker, seat.broker_id))
     return tables.settle(*remove(tables, leavers, reason=reason, policy=policy))

@@ -20,9 +20,7 @@ from routebook.model import (
     BrokerKey,
     DataVersion,
     QueueData,
-    RegisterResult,
     TopicQueueMappingInfo,
-    TopicRun,
 )
 
 Shape: TypeAlias = tuple[int, int, int, int]  # what Queues names
@@ -45,14 +43,6 @@ class TopicEntry:
         self.revision = 0
 
 
-class Announced(NamedTuple):
-    """What a group's leader announced last: it stands in the tables while no queue of the group has changed since."""
-
-    runs: tuple[TopicRun, ...]
-    keep: int
-    queued: int
-
-
 class BrokerGroup:
     """The brokers of one name.
 
@@ -62,7 +52,6 @@ class BrokerGroup:
     __slots__ = (
         "_data",
         "_data_revision",
-        "announced",
         "cluster",
         "enable_acting_master",
         "members",
@@ -86,7 +75,6 @@ class BrokerGroup:
         self.revision = 0
         self.touched = 0
         self.queued = 0
-        self.announced: Announced | None = None
         self._data: BrokerData | None = None
         self._data_revision = -1
 
@@ -152,15 +140,6 @@ class Seat(NamedTuple):
     connection: int | None
 
 
-class Renewal(NamedTuple):
-    """What a registration came to, so that the same one again need not be worked through."""
-
-    fingerprint: bytes
-    broker: str
-    touched: int
-    result: RegisterResult
-
-
 class Lease:
     """What keeps an address alive. Java: BrokerLiveInfo.
 
@@ -173,7 +152,6 @@ class Lease:
         "filter_servers",
         "ha_addr",
         "last_update_ms",
-        "renewal",
         "seats",
         "timeout_ms",
         "version",
@@ -187,7 +165,6 @@ class Lease:
         self.data_version: DataVersion | None = None
         self.ha_addr: str | None = None
         self.filter_servers: tuple[str, ...] = ()
-        self.renewal: Renewal | None = None
         self.version = 0  # RocketMQ's, as the broker's last registration said; not remembered over a restart
 
 

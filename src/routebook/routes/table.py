@@ -1,7 +1,6 @@
 """The route table: who serves which topic. Here is its table of contents; each operation has a file of its own."""
 
 from routebook.routes import (
-    announcements,
     image,
     leases,
     permissions,
@@ -44,7 +43,6 @@ class RouteTable(Tables):
     restore_write = permissions.restore_write
 
     # what is asked
-    announced_before = announcements.announced_before
     route = views.route
     route_revision = views.route_revision
     route_changed = views.route_changed

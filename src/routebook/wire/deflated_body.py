@@ -41,7 +41,7 @@ def decode_deflated(body: bytes, *, version: int, max_topics: int, max_inflated:
     count = parts.count("topics")
     if count > max_topics:
         raise TooMuch(
-            f"{count} topics in one registration, of which at most {max_topics} are allowed",
+            f"{count} topics in one registration; the limit is {max_topics}",
             limit="topics_per_registration",
         )
     for _ in range(count):

@@ -1,26 +1,25 @@
-"""The body of a registration (103) in every form that brokers from 3.0 to 5.5 send.
+"""Decodes the body of a registration (103) in every form that brokers from 3.0 to 5.5 send.
 
     version >= 37   RegisterBrokerBody: JSON, or deflated (`deflated_body`)
     version <  37   TopicConfigSerializeWrapper: JSON
     no body         no topics, version {0, 0, 0}
 
-Two megabytes of JSON for 10,000 topics are usual, so there is one typed decode; only what is not proper JSON, apart
-from the bare keys that every broker with static topics writes, goes to the reader that is as lenient as fastjson2.
+10,000 topics are two megabytes of JSON, so there is one typed decode. Only JSON that is not strict goes to the reader
+that is as lenient as fastjson2; the unquoted keys that brokers with static topics write are quoted first.
 """
 
 from collections.abc import Mapping, Sequence
 from sys import intern
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from routebook.codes import VERSION_3_0_11
 from routebook.errors import BadRequest, TooMuch
-from routebook.model import DataVersion, RegisterBody, TopicConfig, TopicQueueMappingInfo, TopicRun
+from routebook.model import DataVersion, RegisterBody, TopicConfig, TopicQueueMappingInfo
 from routebook.wire.deflated_body import decode_deflated, looks_deflated
 from routebook.wire.fastjson.reader import Reader
 from routebook.wire.fastjson.typed import STRICT_FAILURES, Fields, decode_bean, decode_strictly
-from routebook.wire.known_topics import MARK, Cut, KnownTopics, SentTopic
 from routebook.wire.queue_mapping import (
     MAPPING_DETAIL_FIELDS,
     MAPPING_FIELDS,
@@ -29,9 +28,19 @@ from routebook.wire.queue_mapping import (
     quote_bare_keys,
 )
 from routebook.wire.request_bodies import DATA_VERSION_FIELDS, SentDataVersion
+from routebook.wire.topic_blocks import TopicBlock
+from routebook.wire.topic_cache import PLACEHOLDER, SentTopic, TopicCache, TopicTable
 
 MAX_TOPICS: Final = 100_000
 MAX_INFLATED: Final = 64 << 20
+
+
+class DecodedBody(NamedTuple):
+    """A body, those of its topics whose names are still to be checked, and its table if it was read with the cache."""
+
+    body: RegisterBody
+    unchecked: Sequence[TopicConfig]
+    table: TopicTable | None
 
 
 def decode_register_body(
@@ -42,49 +51,72 @@ def decode_register_body(
     max_topics: int = MAX_TOPICS,
     max_inflated: int = MAX_INFLATED,
     now_ms: int,
-    known: KnownTopics | None = None,
-    like: Sequence[TopicRun] = (),
-    longest_name: int = 0,
 ) -> RegisterBody:
-    """Raises BadRequest, with what is wrong, where Java fails to decode the body, and in the cases named below.
+    """Raises BadRequest, with the reason, where Java fails to decode the body, and in the cases named below.
 
-    A topic without a name or a null mapping is refused: Java answers 0 and stores half of the registration.
+    A topic without a name or a null mapping is rejected: Java answers 0 and stores half of the registration.
     """
     if version < 0:
-        raise BadRequest(f"version {version} is no RocketMQ version")
+        raise BadRequest(f"version {version} is not a RocketMQ version")
     with_filters = version >= VERSION_3_0_11
     if not body:
-        nothing = DataVersion(counter=0, state_version=0, timestamp=0)
-        return RegisterBody(topics=(), data_version=nothing, mappings={}, filter_servers=() if with_filters else None)
+        empty = DataVersion(counter=0, state_version=0, timestamp=0)
+        return RegisterBody(topics=(), data_version=empty, mappings={}, filter_servers=() if with_filters else None)
     if not with_filters:
         old = decode_bean(body, _decode_old, _OLD_FIELDS, _SentTopics, what="a TopicConfigSerializeWrapper")
         return _settled(old, None, max_topics=max_topics, now_ms=now_ms)
-    # A 5.5.0 broker with compressedRegister=true deflates the body and still says compressed=false.
-    if compressed or looks_deflated(body):
+    if _is_deflated(body, compressed=compressed):
         return decode_deflated(body, version=version, max_topics=max_topics, max_inflated=max_inflated, now_ms=now_ms)
-    if known is not None:
-        cut = known.cut(body, longest=longest_name, like=like)
-        if cut is not None and (found := _from_known(cut, max_topics=max_topics, now_ms=now_ms)) is not None:
-            return found
     sent = decode_bean(quote_bare_keys(body), _decode, _BODY_FIELDS, _SentBody, what="a RegisterBrokerBody")
     if sent is None:
         raise BadRequest("the body of the registration is null")
     return _settled(sent.wrapper, sent.filter_server_list, max_topics=max_topics, now_ms=now_ms)
 
 
-def _from_known(cut: Cut, *, max_topics: int, now_ms: int) -> RegisterBody | None:
-    """None where it has to be decoded as a whole, be it for its error."""
-    if len(cut.topics) > max_topics:
-        return None
+def decode_with_cache(
+    body: bytes | None,
+    *,
+    version: int,
+    compressed: bool,
+    max_topics: int,
+    max_inflated: int,
+    now_ms: int,
+    cache: TopicCache,
+    max_name_length: int,
+    previous: Sequence[TopicBlock] = (),
+) -> DecodedBody:
+    """Decode only the topics that are not cached, and not in the `previous` table of the same or a similar broker."""
+    if body and version >= VERSION_3_0_11 and not _is_deflated(body, compressed=compressed):
+        table = cache.read_table(body, max_name_length=max_name_length, previous=previous)
+        if table is not None and len(table.topics) <= max_topics and (found := _with_table(table, now_ms)) is not None:
+            return DecodedBody(found, table.uncached, table)
+    whole = decode_register_body(
+        body,
+        version=version,
+        compressed=compressed,
+        max_topics=max_topics,
+        max_inflated=max_inflated,
+        now_ms=now_ms,
+    )
+    return DecodedBody(whole, whole.topics or (), None)
+
+
+def _is_deflated(body: bytes, *, compressed: bool) -> bool:
+    # A 5.5.0 broker with compressedRegister=true deflates the body and still sends compressed=false.
+    return compressed or looks_deflated(body)
+
+
+def _with_table(table: TopicTable, now_ms: int) -> RegisterBody | None:
+    """The rest of the body, decoded, with these topics; None if the body has to be decoded as a whole."""
     try:
-        sent = decode_strictly(quote_bare_keys(cut.rest), _decode)
+        sent = decode_strictly(quote_bare_keys(table.rest), _decode)
     except STRICT_FAILURES:
         return None
-    if sent is None or sent.wrapper is None or sent.wrapper.topic_config_table != MARK:
+    if sent is None or sent.wrapper is None or sent.wrapper.topic_config_table != PLACEHOLDER:
         return None
     sent.wrapper.topic_config_table = {}
-    settled = _settled(sent.wrapper, sent.filter_server_list, max_topics=max_topics, now_ms=now_ms)
-    return msgspec.structs.replace(settled, topics=cut.topics, news=cut.news, runs=cut.runs)
+    settled = _settled(sent.wrapper, sent.filter_server_list, max_topics=0, now_ms=now_ms)
+    return msgspec.structs.replace(settled, topics=table.topics, has_unique_names=True)
 
 
 class _SentTopics(msgspec.Struct, rename="camel"):
@@ -129,7 +161,7 @@ def _settled(
 def _topics(table: Mapping[str, SentTopic | None], max_topics: int) -> tuple[TopicConfig, ...]:
     if len(table) > max_topics:
         raise TooMuch(
-            f"{len(table)} topics in one registration, of which at most {max_topics} are allowed",
+            f"{len(table)} topics in one registration; the limit is {max_topics}",
             limit="topics_per_registration",
         )
     topics: list[TopicConfig] = []

@@ -38,7 +38,7 @@ class Fleet:
     def register(self, n: int, *, connection: int | None = None) -> None:
         what = registration(f"b{n}", addr=f"10.0.0.{n}:1", topics=(f"b{n}", "T"), timeout_ms=TIMEOUT_MS)
         over = n if connection is None else connection
-        _, change = self.ns.routes.register(what, connection=over, now_ms=self.now_ms, policy=RoutePolicy())
+        change = self.ns.routes.register(what, connection=over, now_ms=self.now_ms, policy=RoutePolicy()).change
         self.events += change.events
 
     def beat(self, *brokers: int) -> None:

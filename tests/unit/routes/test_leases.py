@@ -1,4 +1,4 @@
-"""The same registration again: renewed while it would change nothing, worked through as soon as it could."""
+"""Renewing a lease: accepted as long as registering again would change nothing."""
 
 from collections.abc import Callable
 
@@ -6,10 +6,9 @@ import pytest
 
 from routebook.effects import Change
 from routebook.events import DownReason
-from routebook.model import RegisterResult
+from routebook.model import Registration, RoutePolicy
 from routebook.routes import RouteTable
 from tests.support.route_tables import (
-    MASTER,
     OTHER,
     PLAIN,
     PURGING,
@@ -24,65 +23,65 @@ from tests.support.route_tables import (
 )
 
 WHAT = registration(topics=("A", "B"), mappings=[mapping("A", "broker-a")])
-FINGERPRINT = b"what"
+
+
+class Registered:
+    """A table in which one broker is registered, and the revision of its group."""
+
+    def __init__(self, what: Registration = WHAT, table: RouteTable | None = None) -> None:
+        self.table = RouteTable() if table is None else table
+        self.what = what
+        self.register()
+
+    def register(self, policy: RoutePolicy = PLAIN) -> None:
+        found = self.table.register(self.what, connection=1, now_ms=0, policy=policy).group_revision
+        assert found is not None
+        self.since = found
+
+    def renew(self, *, connection: int = 1, now_ms: int = 7) -> bool:
+        return self.table.renew(
+            self.what.key, broker=self.what.broker, since=self.since, connection=connection, now_ms=now_ms
+        )
 
 
 @pytest.fixture
-def table() -> RouteTable:
-    table = RouteTable()
-    register(table, WHAT, fingerprint=FINGERPRINT)
-    return table
+def registered() -> Registered:
+    return Registered()
 
 
-def renew(table: RouteTable, *, connection: int = 1, now_ms: int = 7, fingerprint: bytes = FINGERPRINT) -> object:
-    return table.renew(key(), fingerprint=fingerprint, connection=connection, now_ms=now_ms)
-
-
-def test_a_renewal_refreshes_the_lease(table: RouteTable) -> None:
+def test_a_renewal_refreshes_the_lease(registered: Registered) -> None:
+    table = registered.table
     before = table.revision
-    assert renew(table, now_ms=100_000) == RegisterResult()
+    assert registered.renew(now_ms=100_000)
     assert table.expire(220_000, policy=PLAIN) == Change()
     assert table.revision == before
 
 
-def test_a_renewal_over_another_connection_takes_the_broker_over(table: RouteTable) -> None:
-    assert renew(table, connection=2) is not None
+def test_a_renewal_over_another_connection_takes_the_broker_over(registered: Registered) -> None:
+    table = registered.table
+    assert registered.renew(connection=2)
     assert table.connection_lost(1, reason=DownReason.CLOSED, policy=PLAIN) == Change()
-    assert unregister(table, WHAT, connection=1) != Change()  # forgotten with its connection: an operator's now
+    assert unregister(table, WHAT, connection=1) != Change()  # the old connection is forgotten: an operator's request
     assert not table.has_lease(key())
 
 
-def test_a_slave_is_told_of_its_master_again() -> None:
-    table = RouteTable()
-    register(table, registration())
-    slave = registration(addr=SLAVE, broker_id=1)
-    register(table, slave, fingerprint=FINGERPRINT)
-    result = table.renew(slave.key, fingerprint=FINGERPRINT, connection=1, now_ms=1)
-    assert result == RegisterResult(ha_addr="10.0.0.1:10912", master_addr=MASTER)
+def test_an_unknown_broker_cannot_be_renewed() -> None:
+    assert not RouteTable().renew(key(), broker="broker-a", since=1, connection=1, now_ms=7)
 
 
-def test_other_bytes_are_no_renewal(table: RouteTable) -> None:
-    assert renew(table, fingerprint=b"other") is None
+def test_a_broker_that_lost_its_connection_while_protected_has_to_register(registered: Registered) -> None:
+    registered.table.connection_lost(1, reason=DownReason.IDLE, policy=PLAIN, spare={key()})
+    assert not registered.renew()
 
 
-def test_an_unknown_broker_has_nothing_to_renew() -> None:
-    assert renew(RouteTable()) is None
+def test_a_null_version_is_renewed_until_its_group_changes() -> None:
+    registered = Registered(registration(data_version=None))
+    assert registered.renew()
+    registered.table.wipe_write("broker-a")
+    assert not registered.renew()
 
 
-def test_a_registration_without_fingerprint_cannot_be_renewed(table: RouteTable) -> None:
-    register(table, WHAT)
-    assert renew(table) is None
-
-
-def test_a_null_version_is_renewed_until_there_is_something_to_repair() -> None:
-    table = RouteTable()
-    register(table, registration(data_version=None), fingerprint=FINGERPRINT)
-    assert renew(table) is not None
-    table.wipe_write("broker-a")
-    assert renew(table) is None
-
-
-HAPPENINGS: dict[str, Callable[[RouteTable], object]] = {
+CHANGES: dict[str, Callable[[RouteTable], object]] = {
     "topic deleted": lambda t: t.delete_topic("A", cluster=None),
     "topic registered": lambda t: t.register_topic("C", [queue("broker-a")]),
     "permission wiped": lambda t: t.wipe_write("broker-a"),
@@ -97,49 +96,41 @@ HAPPENINGS: dict[str, Callable[[RouteTable], object]] = {
 }
 
 
-@pytest.mark.parametrize("happening", HAPPENINGS.values(), ids=HAPPENINGS)
-def test_whatever_happened_to_its_group_makes_it_register(
-    table: RouteTable, happening: Callable[[RouteTable], object]
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_broker_whose_group_changed_has_to_register(
+    registered: Registered, change: Callable[[RouteTable], object]
 ) -> None:
-    happening(table)
-    assert renew(table) is None
+    change(registered.table)
+    assert not registered.renew()
 
 
-def test_a_slave_is_told_when_its_masters_ha_address_changed() -> None:
+def test_a_slave_whose_masters_ha_address_changed_has_to_register() -> None:
     table = RouteTable()
     register(table, registration())
-    slave = registration(addr=SLAVE, broker_id=1)
-    register(table, slave, fingerprint=FINGERPRINT)
+    slave = Registered(registration(addr=SLAVE, broker_id=1), table)
     register(table, registration(ha_addr="elsewhere:1"))
-    assert table.renew(slave.key, fingerprint=FINGERPRINT, connection=1, now_ms=1) is None
+    assert not slave.renew()
 
 
-def test_zone_of_another_member_makes_it_register(table: RouteTable) -> None:
-    slave = registration(addr=SLAVE, broker_id=1)
-    register(table, slave)
-    register(table, WHAT, fingerprint=FINGERPRINT)
-    assert renew(table) is not None
-    register(table, registration(addr=SLAVE, broker_id=1, zone="Z"))
-    assert renew(table) is None
+def test_a_broker_has_to_register_if_another_member_changed_the_zone(registered: Registered) -> None:
+    register(registered.table, registration(addr=SLAVE, broker_id=1))
+    registered.register()
+    assert registered.renew()
+    register(registered.table, registration(addr=SLAVE, broker_id=1, zone="Z"))
+    assert not registered.renew()
 
 
-def test_other_groups_do_not_matter(table: RouteTable) -> None:
+def test_changes_of_other_groups_do_not_matter(registered: Registered) -> None:
     other = registration("broker-b", addr=OTHER, topics=("A", "Z"))
-    register(table, other)
-    table.wipe_write("broker-b")
-    unregister(table, other)
-    assert renew(table) is not None
+    register(registered.table, other)
+    registered.table.wipe_write("broker-b")
+    unregister(registered.table, other)
+    assert registered.renew()
 
 
-def test_after_registering_again_it_renews_again(table: RouteTable) -> None:
-    table.delete_topic("A", cluster=None)
-    assert renew(table) is None
-    register(table, WHAT, fingerprint=FINGERPRINT, policy=PURGING)
-    assert renew(table) is not None
-    assert table.topics() == ["B", "A"]
-
-
-def test_who_speaks_for_other_groups_is_worked_through_each_time(table: RouteTable) -> None:
-    speaker = registration("broker-b", addr=OTHER, mappings=[mapping("TopicTest", "broker-a")])
-    register(table, speaker, fingerprint=FINGERPRINT)
-    assert table.renew(speaker.key, fingerprint=FINGERPRINT, connection=1, now_ms=7) is None
+def test_after_registering_again_it_can_be_renewed_again(registered: Registered) -> None:
+    registered.table.delete_topic("A", cluster=None)
+    assert not registered.renew()
+    registered.register(PURGING)
+    assert registered.renew()
+    assert registered.table.topics() == ["B", "A"]

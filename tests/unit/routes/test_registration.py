@@ -15,6 +15,7 @@ from routebook.events import (
 )
 from routebook.model import BrokerKey, DataVersion, RegisterResult, Registration, RoutePolicy
 from routebook.routes import RouteTable
+from routebook.routes.registration import Registered
 from tests.support.route_tables import (
     MASTER,
     OTHER,
@@ -169,7 +170,7 @@ class TestUpsert:
 class TestRefusals:
     def test_one_topic_of_an_unknown_id_is_refused_without_a_trace(self, table: RouteTable) -> None:
         what = registration(topics=("A",))
-        assert table.register(what, connection=1, now_ms=0, policy=PLAIN) == (None, Change())
+        assert table.register(what, connection=1, now_ms=0, policy=PLAIN) == Registered(None)
         assert dump(table) == dump(RouteTable())
         assert table.revision == 0
 
@@ -196,7 +197,7 @@ class TestRefusals:
         register(table, registration(data_version=version(state=5)))
         before = dump(table)
         late = registration(addr=OTHER, data_version=version(9, state=4), zone="Z", acting_master=True)
-        assert table.register(late, connection=2, now_ms=0, policy=PLAIN) == (RegisterResult(), Change())
+        assert table.register(late, connection=2, now_ms=0, policy=PLAIN) == Registered(RegisterResult())
         assert dump(table) == before
         assert not table.has_lease(key(OTHER))
 
@@ -210,7 +211,7 @@ class TestRefusals:
         register(table, registration(data_version=version(state=5)))
         register(table, registration(addr=OTHER, broker_id=1, data_version=version(state=4)))
         late = registration(addr=OTHER, broker_id=0, data_version=version(state=4))
-        result, change = table.register(late, connection=2, now_ms=0, policy=PLAIN)
+        result, change, *_ = table.register(late, connection=2, now_ms=0, policy=PLAIN)
         assert result == RegisterResult()
         assert change.events == (
             BrokerDown(

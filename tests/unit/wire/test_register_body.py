@@ -248,7 +248,7 @@ def test_too_many_topics() -> None:
     plain = b'{"topicConfigSerializeWrapper":{"topicConfigTable":{' + table + b"}}}"
     packed = deflated(*(b"t%d 1 1 6 SINGLE_TAG" % n for n in range(4)))
     for body in (plain, packed):
-        with pytest.raises(BadRequest, match="4 topics in one registration, of which at most 3 are allowed"):
+        with pytest.raises(BadRequest, match="4 topics in one registration; the limit is 3"):
             decode_register_body(body, version=V_5_5_0, compressed=False, max_topics=3, now_ms=NOW)
 
 

@@ -118,7 +118,7 @@ class VirtualFleet:
             return False
         if not self._force:
             return not routes.is_changed(voice.key, voice.version)
-        return lease.renewal is not None and lease.renewal.touched == group.touched
+        return line.ns.running.registrations.is_renewable(routes, voice.key)
 
     # in and out of step
 
