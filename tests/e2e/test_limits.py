@@ -112,7 +112,7 @@ async def test_a_flood_of_connections_leaves_nothing_behind(tmp_path: Path) -> N
                 assert await kept.is_served()
         await _until_connections(server, 1)
         assert exceeded(server)["connections_per_address"] >= 200
-        assert len(server._shared.limits.hosts) == 1
+        assert len(server._shared.protection.limits.hosts) == 1
 
 
 @asynchronous

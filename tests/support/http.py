@@ -19,30 +19,12 @@ from routebook.server.http.app import Parts, build
 from routebook.server.http.context import HttpContext
 from routebook.server.http.guard import Guard
 from routebook.server.http.transport.hosts import allowed_hosts
+from routebook.server.net.traffic import Traffic
 from routebook.server.observe.health import Health
-from routebook.server.observe.latency import Latencies
-from routebook.server.observe.request_counts import RequestCounts
 from routebook.server.state.feed import Feed
 from routebook.server.state.persistence import journal_health
 from tests.support.core_client import CoreClient
 from tests.support.faulty_files import FaultyFiles
-
-
-class IdleConnection:
-    """A connection whose peer reads, or does not."""
-
-    def __init__(self, *, held_back: bool = False) -> None:
-        self.held_back = held_back
-
-
-class Traffic:
-    """What the NameServer port would have counted."""
-
-    def __init__(self) -> None:
-        self.counts = RequestCounts()
-        self.latencies = Latencies()
-        self.connections: dict[int, IdleConnection] = {}
-        self.accepted = 0
 
 
 class Rig:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from routebook.server.access.denials import EVERY_S
-from routebook.server.net.connection import Shared
+from routebook.server.net.shared import Shared
 
 if TYPE_CHECKING:
     from routebook.server.access.identities_file import AccessFile
@@ -30,10 +30,10 @@ class Housekeeping:
         self._every("KV print", self._print_kv, first_s=60.0, then_s=600.0)
         self._every("water mark", self._water_mark, first_s=10.0, then_s=1.0)
         self._every("traffic counts", self._traffic, first_s=1.0, then_s=1.0)
-        self._every("denials", self._shared.denials.flush, first_s=EVERY_S, then_s=EVERY_S)
+        self._every("denials", self._shared.recording.denials.flush, first_s=EVERY_S, then_s=EVERY_S)
         if self._access is not None:
             self._every("identities file watch", self._watch_access, first_s=_ACCESS_WATCH_S, then_s=_ACCESS_WATCH_S)
-        if self._shared.contexts.watches:
+        if self._shared.transport.tls.watches:
             self._every("TLS file watch", self._watch_tls, first_s=_TLS_WATCH_S, then_s=_TLS_WATCH_S)
 
     def stop(self) -> None:
@@ -48,7 +48,7 @@ class Housekeeping:
             try:
                 work()
             except Exception as error:  # noqa: BLE001  a failed run is logged; the next one is still scheduled
-                self._shared.event_log.task_failed(name, error)
+                self._shared.recording.event_log.task_failed(name, error)
             self._timers[name] = loop.call_later(then_s, run_once)
 
         self._timers[name] = loop.call_later(first_s, run_once)
@@ -56,29 +56,29 @@ class Housekeeping:
     def _scan(self) -> None:
         shared = self._shared
         outcome = shared.nameserver.scan(shared.now_ms())
-        shared.recorder.record(outcome.events, at_ms=shared.wall_ms())
-        shared.performer.perform(outcome)
+        shared.recording.recorder.record(outcome.events, at_ms=shared.wall_ms())
+        shared.recording.performer.perform(outcome)
 
     def _print_kv(self) -> None:
-        self._shared.event_log.kv_table(self._shared.nameserver.kv.namespaces())
+        self._shared.recording.event_log.kv_table(self._shared.nameserver.kv.namespaces())
 
     def _water_mark(self) -> None:
-        if self._shared.event_log.logs_water_marks:
-            waiting = self._shared.performer.waiting(asyncio.get_running_loop().time())
-            self._shared.event_log.water_mark(
+        if self._shared.recording.event_log.logs_water_marks:
+            waiting = self._shared.recording.performer.waiting(asyncio.get_running_loop().time())
+            self._shared.recording.event_log.water_mark(
                 asking=waiting.asking, asking_ms=waiting.asking_ms, others=waiting.saving, others_ms=waiting.saving_ms
             )
 
     def _traffic(self) -> None:
-        requests, responses = self._shared.counts.take()
-        self._shared.event_log.traffic(self._port, requests, responses)
+        requests, responses = self._shared.traffic.counts.take()
+        self._shared.recording.event_log.traffic(self._port, requests, responses)
 
     def _watch_access(self) -> None:
         message = None if self._access is None else self._access.reload()
         if message is not None:
-            self._shared.event_log.identities_file(message)
+            self._shared.recording.event_log.identities_file(message)
 
     def _watch_tls(self) -> None:
-        message = self._shared.contexts.reload()
+        message = self._shared.transport.tls.reload()
         if message is not None:
-            self._shared.event_log.tls_files(message)
+            self._shared.recording.event_log.tls_files(message)

@@ -6,7 +6,6 @@ stop          stops accepting, answers what has arrived, closes all connections,
 """
 
 import asyncio
-import contextlib
 import resource
 import time
 from itertools import count
@@ -21,17 +20,20 @@ from routebook.server.access.denials import Denials
 from routebook.server.clock import Clock
 from routebook.server.housekeeping import Housekeeping
 from routebook.server.http.context import HttpContext
-from routebook.server.net.admission import Gate
+from routebook.server.net.admission import Admission
 from routebook.server.net.cluster_test import Product
-from routebook.server.net.connection import Connection, Shared
+from routebook.server.net.connection import Connection
 from routebook.server.net.effects import Performer
+from routebook.server.net.flow_control import watermarks
 from routebook.server.net.idle import IdleSweep
 from routebook.server.net.limits import Limits, limits_health
 from routebook.server.net.listeners import BACKLOG, open_socket
-from routebook.server.net.load_monitor import Pressure
+from routebook.server.net.load_monitor import LoadMonitor
 from routebook.server.net.min_broker_notices import Notices
+from routebook.server.net.shared import Protection, Recording, Shared, TransportOptions
 from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.health import Health, protection_health, service_gate
+from routebook.server.observe.loop_lag import LoopLag
 from routebook.server.peers import open_peers, peers_health
 from routebook.server.state.config_saver import ConfigSaver
 from routebook.server.state.home import Home
@@ -47,10 +49,7 @@ if TYPE_CHECKING:
     from routebook.peers.monitor import Peers
     from routebook.server.access.identities_file import AccessFile
 
-_HIGH_WATER: Final = 64 * 1024  # Netty's
-_LOW_WATER: Final = 32 * 1024
 _SPARE_FILES: Final = 768  # for journal, HTTP and peers; the rest of the limit is for NameServer connections
-_LINGER_S: Final = 1.0  # for a peer that has received everything and does not close its side
 
 
 class Server:
@@ -124,22 +123,26 @@ class Server:
         self._notices.own_addresses = {self.address, f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
         self._housekeeping = Housekeeping(shared, port=self.port, access=self.access)
         self._idle = IdleSweep(
-            shared.connections,
+            shared.traffic.connections,
             limit_s=settings.server_channel_max_idle_s,
             first_s=settings.limits.first_request_s,
             frame_s=settings.limits.frame_s,
-            idle=lambda connection: self._event_log.connection_idle(connection.address),
+            on_idle=lambda connection: self._event_log.connection_idle(connection.requester.address),
         )
         self._rollups = Rollups(self.nameserver.meter, self.recorder, wall_ms=self._clock.wall_ms)
         self.persistence.start(self.nameserver, self.health, listen=self.address)
         self._listener = await loop.create_server(lambda: Connection(shared, loop.time), sock=sock, backlog=BACKLOG)
         self._housekeeping.start()
         self._idle.start()
-        self._pressure.start()
+        self._loop_lag.start()
         self._rollups.start()
         self.health.add(
             "limits",
-            lambda: limits_health(shared.limits, buffer_bytes=shared.buffers.held, is_busy=shared.gate.busy),
+            lambda: limits_health(
+                shared.protection.limits,
+                buffer_bytes=shared.buffers.held,
+                is_busy=shared.protection.admission.is_busy,
+            ),
         )
         self.health.release("start")
 
@@ -162,34 +165,29 @@ class Server:
             time=loop_time,
         )
         self.denials = denials = Denials(recorder, self._clock.wall_ms)
-        authority = None
+        authorizer = None
         if self.access is not None:
-            from routebook.server.access.authorize import Authority  # noqa: PLC0415  only with authentication
+            from routebook.server.access.authorize import Authorizer  # noqa: PLC0415  only with authentication
 
-            authority = Authority(self.access, self.nameserver, denials)
-        gate = Gate(self.nameserver, time=loop_time, requests_per_second=limit.requests_per_second, authority=authority)
-        self._pressure = Pressure(limit.busy_ms, self._set_busy)
-        limits = Limits(
-            limit,
-            exceeded=self.nameserver.exceeded,
-            time=loop_time,
-            most_files=_max_connections(settings),
+            authorizer = Authorizer(self.access, self.nameserver, denials)
+        admission = Admission(
+            self.nameserver, time=loop_time, requests_per_second=limit.requests_per_second, authorizer=authorizer
         )
+        load = LoadMonitor(limit.busy_ms, self._set_busy)
+        self._loop_lag = LoopLag(load.sample)
+        limits = Limits(limit, exceeded=self.nameserver.exceeded, time=loop_time, max_files=_max_connections(settings))
         return Shared(
-            nameserver=self.nameserver,
-            clock=self._clock,
-            contexts=self._tls,
-            performer=performer,
-            event_log=event_log,
-            recorder=recorder,
-            opaques=opaques,
-            serialize_type=serialize_type,
-            water_marks=_water_marks(settings),
-            gate=gate,
-            limits=limits,
-            denials=denials,
-            pressure=self._pressure,
-            proxy_networks=settings.proxy_networks,
+            self.nameserver,
+            self._clock,
+            transport=TransportOptions(
+                tls=self._tls,
+                watermarks=watermarks(settings),
+                opaques=opaques,
+                serialize_type=serialize_type,
+                proxy_networks=settings.proxy_networks,
+            ),
+            recording=Recording(recorder=recorder, performer=performer, denials=denials, event_log=event_log),
+            protection=Protection(admission=admission, limits=limits, load=load),
         )
 
     async def start_history_and_peers(self) -> None:
@@ -216,11 +214,12 @@ class Server:
         await self._stop_accepting(self._listener)
         settings = self.nameserver.settings
         if settings.enable_shutdown_gracefully:
-            await self._redirect_clients(settings.shutdown_wait_time_s)
-        await self._drain(settings.drain_s)
+            self._shared.protection.admission.shut_down()
+            await self._shared.traffic.wait_for_close(settings.shutdown_wait_time_s)
+        await self._shared.traffic.drain(settings.drain_s)
         self._housekeeping.stop()
         self._idle.stop()
-        self._pressure.stop()
+        self._loop_lag.stop()
         self._notices.close()
         self._product.close()
         await self._saver.close()
@@ -236,39 +235,13 @@ class Server:
         await asyncio.sleep(0)
         listener.close()
 
-    async def _redirect_clients(self, seconds: float) -> None:
-        """Java: enableShutdownGracefully. Newer clients are sent to other NameServers, older ones are served."""
-        shared = self._shared
-        shared.gate.send_away()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await shared.emptied.wait()
-
-    async def _drain(self, seconds: float) -> None:
-        """Answer what has arrived, for at most `seconds`, and close every connection."""
-        shared = self._shared
-        shared.stopping = True
-        for connection in list(shared.connections.values()):
-            connection.drain()
-        deadline = asyncio.get_running_loop().time() + seconds
-        while shared.connections and (left := deadline - asyncio.get_running_loop().time()) > 0:
-            try:
-                async with asyncio.timeout(min(left, _LINGER_S)):
-                    await shared.emptied.wait()
-            except TimeoutError:
-                for connection in list(shared.connections.values()):
-                    if connection.ended and not connection.write_buffer_size:
-                        connection.close(DownReason.CLOSED)
-        for connection in list(shared.connections.values()):
-            connection.close(DownReason.CLOSED)
-        await asyncio.sleep(0)
-
     def http_context(self) -> HttpContext:
         """The parts that HTTP uses; after `start_history_and_peers`."""
         persistence = self.persistence
         return HttpContext(
             nameserver=self.nameserver,
-            traffic=self._shared,
+            traffic=self._shared.traffic,
+            loop_lag=self._loop_lag,
             health=self.health,
             feed=persistence.feed,
             now_ms=self._clock.now_ms,
@@ -283,7 +256,7 @@ class Server:
             denials=self.denials,
             home=persistence.home,
             recorder=persistence.recorder,
-            performer=self._shared.performer,
+            performer=self._shared.recording.performer,
         )
 
     @property
@@ -294,14 +267,14 @@ class Server:
     @property
     def connections(self) -> int:
         """The number of open connections."""
-        return len(self._shared.connections)
+        return len(self._shared.traffic.connections)
 
     def _set_busy(self, is_busy: bool) -> None:
-        self._shared.gate.set_busy(is_busy)
+        self._shared.protection.admission.set_busy(is_busy)
         self._event_log.busy(is_busy)
 
     def _close_connection(self, connection: int, reason: DownReason) -> None:
-        found = self._shared.connections.get(connection)
+        found = self._shared.traffic.connections.get(connection)
         if found is not None:
             found.close(reason)
 
@@ -313,12 +286,6 @@ def _identities(settings: Settings) -> "AccessFile | None":
     from routebook.server.access.identities_file import AccessFile  # noqa: PLC0415  only with authentication
 
     return AccessFile(Path(settings.auth_file).expanduser())
-
-
-def _water_marks(settings: Settings) -> tuple[int, int]:
-    high, low = settings.write_buffer_high_water_mark, settings.write_buffer_low_water_mark
-    # as in Java, both or neither
-    return (high, min(low, high)) if high > 0 and low > 0 else (_HIGH_WATER, _LOW_WATER)
 
 
 def _max_connections(settings: Settings) -> int:

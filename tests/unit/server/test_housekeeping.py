@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from routebook.server.housekeeping import Housekeeping
-from routebook.server.net.connection import Shared
+from routebook.server.net.shared import Shared
 
 
 def test_a_failed_round_is_noted_and_the_next_one_comes() -> None:
@@ -13,7 +13,9 @@ def test_a_failed_round_is_noted_and_the_next_one_comes() -> None:
 
     async def play() -> int:
         event_log = SimpleNamespace(task_failed=lambda name, error: failures.append((name, str(error))))
-        housekeeping = Housekeeping(cast("Shared", SimpleNamespace(event_log=event_log)), port=1)
+        housekeeping = Housekeeping(
+            cast("Shared", SimpleNamespace(recording=SimpleNamespace(event_log=event_log))), port=1
+        )
         rounds, enough = 0, asyncio.Event()
 
         def work() -> None:

@@ -1,6 +1,6 @@
 """What the HTTP side looks at: the server's parts, to be read only. A part that comes later, or never, is None."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,8 +10,7 @@ from routebook.journal.files import Files
 from routebook.journal.write.writer import Writer
 from routebook.server.clock import Clock
 from routebook.server.observe.health import Health
-from routebook.server.observe.latency import Latencies, LoopDelay
-from routebook.server.observe.request_counts import RequestCounts
+from routebook.server.observe.loop_lag import LoopLag
 from routebook.server.state.feed import Feed
 
 if TYPE_CHECKING:
@@ -22,30 +21,8 @@ if TYPE_CHECKING:
     from routebook.server.access.denials import Denials
     from routebook.server.access.identities_file import AccessFile
     from routebook.server.net.effects import Performer
+    from routebook.server.net.traffic import Traffic
     from routebook.server.state.recorder import Recorder
-
-
-class Held(Protocol):
-    """A connection to the NameServer port."""
-
-    @property
-    def held_back(self) -> bool: ...
-
-
-class Traffic(Protocol):
-    """What goes over the NameServer port; `server.connection.Shared` is it."""
-
-    @property
-    def counts(self) -> RequestCounts: ...
-
-    @property
-    def latencies(self) -> Latencies: ...
-
-    @property
-    def connections(self) -> Mapping[int, Held]: ...
-
-    @property
-    def accepted(self) -> int: ...
 
 
 class Past(Protocol):
@@ -73,7 +50,7 @@ class HttpContext:
     """One server. `journal` and `journal_files` are both there or neither is."""
 
     nameserver: NameServer
-    traffic: Traffic
+    traffic: "Traffic"
     health: Health
     feed: Feed
     now_ms: Callable[[], int]
@@ -91,7 +68,7 @@ class HttpContext:
     recorder: "Recorder | None" = None  # with `performer`, what administrators' requests go through
     performer: "Performer | None" = None
     wall_ms: Callable[[], int] = Clock.wall_ms
-    loop_delay: LoopDelay = field(default_factory=LoopDelay)
+    loop_lag: LoopLag = field(default_factory=LoopLag)
     http_requests: dict[tuple[str, int], int] = field(default_factory=dict)  # by route and status
     watchers: int = 0  # of /v1/events, those that are still catching up included; and open consoles
     comparisons: int = 0  # with other NameServers, that are under way

@@ -41,7 +41,6 @@ class HttpListener:
     def start(self, context: HttpContext) -> None:
         """Serve as soon as all that it takes is imported."""
         self._task = asyncio.get_running_loop().create_task(self._serve(context), name="http")
-        context.loop_delay.start()
         self._context = context
 
     async def stop(self) -> None:
@@ -49,7 +48,6 @@ class HttpListener:
         if self._task is None:
             self._socket.close()
             return
-        self._context.loop_delay.stop()
         self._context.feed.close()
         if self._serving is not None:
             self._serving.stop()

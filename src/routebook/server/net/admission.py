@@ -1,37 +1,29 @@
-"""What stands between a request and its handler, while anything does: farewell, overload, identities.
+"""Pre-dispatch checks: shutdown, overload, authorization.
 
-A server without authentication that is well has no gate at all, and a request passes as if this file did not exist.
+`Admission.current` is None while no check applies, so that a server without authentication and below its limits pays
+nothing for them.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from routebook.access.classes import BROKER_TRAFFIC
+from routebook.access.identity import Identity
 from routebook.codes import VERSION_5_3_1, ResponseCode
 from routebook.handlers import NameServer
-from routebook.server.net.limits import Host
+from routebook.server.net.requester import Requester
 from routebook.wire.command import Command, Reply
 
 if TYPE_CHECKING:
-    from routebook.server.access.authorize import Authority, Party
+    from routebook.server.access.authorize import Authorizer
 
 _GO_AWAY: Final = Reply(code=ResponseCode.GO_AWAY, remark="please go away")
-# Java: NettyRemotingAbstract says so when its queues are full
+# Java: NettyRemotingAbstract answers this when its queues are full
 _BUSY: Final = Reply(code=ResponseCode.SYSTEM_BUSY, remark="[OVERLOAD]system busy, start flow control for a while")
 
 
-class Asking(Protocol):
-    """A connection, as far as it matters here."""
-
-    @property
-    def number(self) -> int: ...
-
-    @property
-    def host(self) -> Host: ...
-
-
-class Gate:
-    """`current` is what connections ask: None while nothing is in the way."""
+class Admission:
+    """Decides whether a request is dispatched. `current` is this object while a check applies, else None."""
 
     def __init__(
         self,
@@ -39,52 +31,60 @@ class Gate:
         *,
         time: Callable[[], float],
         requests_per_second: int = 0,
-        authority: "Authority | None" = None,
+        authorizer: "Authorizer | None" = None,
     ) -> None:
         self._nameserver = nameserver
         self._time = time
         self._per_second = requests_per_second
-        self.authority = authority
-        self._going_away = False
-        self._busy = False
-        self.current: Gate | None = None
-        self._choose()
+        self.authorizer = authorizer
+        self._is_shutting_down = False
+        self.is_busy = False
+        self.current: Admission | None = None
+        self._update()
 
-    @property
-    def busy(self) -> bool:
-        return self._busy
+    def set_busy(self, is_busy: bool) -> None:
+        """Reject look-ups while the server is overloaded."""
+        self.is_busy = is_busy
+        self._update()
 
-    def set_busy(self, busy: bool) -> None:
-        """Look-ups are to be turned away, or no longer."""
-        self._busy = busy
-        self._choose()
+    def shut_down(self) -> None:
+        """Answer GO_AWAY to clients that support it. Java: enableShutdownGracefully."""
+        self._is_shutting_down = True
+        self._update()
 
-    def send_away(self) -> None:
-        """Whoever understands it is to go elsewhere. Java: enableShutdownGracefully."""
-        self._going_away = True
-        self._choose()
+    def _update(self) -> None:
+        applies = self._is_shutting_down or self.is_busy or self._per_second or self.authorizer is not None
+        self.current = self if applies else None
 
-    def _choose(self) -> None:
-        stands = self._going_away or self._busy or self._per_second or self.authority is not None
-        self.current = self if stands else None
-
-    def refusal(self, party: "Party", command: Command) -> Reply | None:
-        """What is answered in the handler's place; None: it may pass."""
-        if self._going_away and command.version > VERSION_5_3_1:
+    def refusal(self, requester: Requester, command: Command) -> Reply | None:
+        """Return the answer to a request that is not dispatched; None: dispatch it."""
+        if self._is_shutting_down and command.version > VERSION_5_3_1:
             return _GO_AWAY
-        if (self._busy or self._per_second) and self._is_too_much(party, command.code):
+        if (self.is_busy or self._per_second) and self._exceeds_limit(requester, command.code):
             return _BUSY
-        return None if self.authority is None else self.authority.refusal(party, command)
+        return None if self.authorizer is None else self._authorize(self.authorizer, requester, command)
 
-    def _is_too_much(self, party: Asking, code: int) -> bool:
-        """Brokers are served first: what only they send, and whatever comes from one that is registered."""
-        routes = self._nameserver.routes
-        if code in BROKER_TRAFFIC or party.number in routes.registered_over:
+    @staticmethod
+    def _authorize(authorizer: "Authorizer", requester: Requester, command: Command) -> Reply | None:
+        found = authorizer.authorize(
+            command,
+            peer=requester.address,
+            host=requester.host.name,
+            certificate_names=requester.certificate_names,
+        )
+        if isinstance(found, Identity):
+            requester.set_identity(found)
+            return None
+        return found
+
+    def _exceeds_limit(self, requester: Requester, code: int) -> bool:
+        """Requests that only brokers send, and requests of registered brokers, are exempt from the limits."""
+        if code in BROKER_TRAFFIC or requester.caller.connection in self._nameserver.routes.registered_over:
             return False
-        if self._busy:
+        if self.is_busy:
             self._nameserver.exceeded["busy"] += 1
             return True
-        if party.host.may_ask(self._time(), per_second=self._per_second):
+        if requester.host.take_token(self._time(), per_second=self._per_second):
             return False
         self._nameserver.exceeded["requests_per_second"] += 1
         return True

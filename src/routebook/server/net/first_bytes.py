@@ -1,4 +1,4 @@
-"""The first bytes of a connection decide what it is: a PROXY header, TLS, frames, or somebody else's protocol."""
+"""Recognises what a connection carries by its first bytes: a PROXY header, TLS, frames or a foreign protocol."""
 
 from enum import Enum
 
@@ -10,14 +10,14 @@ from routebook.wire.proxy_protocol import read_proxy_header
 
 class _Step(Enum):
     PROXY = "is there a PROXY header?"
-    TLS = "is the next byte the first of a handshake?"
-    GREETING = "are the first plain bytes a frame's?"
+    TLS = "is the next byte the first of a TLS handshake?"
+    PROTOCOL = "are the first plain bytes the start of a frame?"
 
 
-class Opening:
-    """Bytes in, until it is clear. What it finds on the way: the true `source`, the `tls` session, a `stranger`."""
+class FirstBytes:
+    """Takes bytes until the protocol is known. Sets `source` (of a PROXY header), `tls` and `foreign`."""
 
-    __slots__ = ("_contexts", "_first", "_step", "source", "stranger", "tls")
+    __slots__ = ("_contexts", "_first", "_step", "foreign", "source", "tls")
 
     def __init__(self, contexts: TlsContexts) -> None:
         self._contexts = contexts
@@ -25,10 +25,10 @@ class Opening:
         self._step = _Step.PROXY
         self.source: str | None = None
         self.tls: TlsSession | None = None
-        self.stranger: Stranger | None = None
+        self.foreign: Stranger | None = None
 
     def take(self, data: bytes) -> bytes | None:
-        """The plain bytes so far, as soon as they are known to be frames or a stranger's; None: more are needed."""
+        """Return all plain bytes so far once the protocol is known; None: more are needed. Raises ProtocolError."""
         first = self._first
         first += data if self.tls is None else self.tls.receive(data)
         if self._step is _Step.PROXY:
@@ -40,19 +40,19 @@ class Opening:
             self._step = _Step.TLS
         if self._step is _Step.TLS and first:
             self._choose_tls()
-        if self._step is not _Step.GREETING or len(first) < DECIDES_AT:
+        if self._step is not _Step.PROTOCOL or len(first) < DECIDES_AT:
             return None
         plain = bytes(first)
-        self.stranger = name_stranger(plain)
+        self.foreign = name_stranger(plain)
         return plain
 
     def _choose_tls(self) -> None:
         first, mode = self._first, self._contexts.settings.mode
-        self._step = _Step.GREETING
+        self._step = _Step.PROTOCOL
         if first[0] != TLS_HANDSHAKE_BYTE:
             if mode == "enforcing":
-                raise ProtocolError("plain text, while routebook.tls.mode=enforcing asks for TLS")
-        elif mode != "disabled":  # there a handshake is a stranger's greeting
+                raise ProtocolError("plain text, but routebook.tls.mode=enforcing requires TLS")
+        elif mode != "disabled":  # there a handshake is a foreign protocol
             self.tls = TlsSession(self._contexts.current())
             hello = bytes(first)
             first.clear()

@@ -1,4 +1,4 @@
-"""Closes connections on which nothing moved for too long, with one timer for all of them."""
+"""The idle sweep: closes connections without traffic and those that send too slowly, with one timer for all."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,16 +6,17 @@ from typing import Final
 
 from routebook.events import DownReason
 from routebook.server.net.connection import Connection
+from routebook.server.net.connection_state import State
 
-_LEAST_GAP_S: Final = 0.25  # between two looks at all connections
-_LINGER_S: Final = 10.0  # for a connection that is closing, until what is left unread is dropped
+_MIN_INTERVAL_S: Final = 0.25
+_LINGER_S: Final = 10.0  # for a connection that is closing; after that, unread answers are dropped
 
 
 class IdleSweep:
-    """Java: IdleStateHandler, no read and no write for so long.
+    """Java: IdleStateHandler, no read and no write for `limit_s`.
 
-    Stamps only grow, so after a look at all connections none can fall due before the oldest stamp plus the limit:
-    that is when to look again.
+    `last_active` only grows, so no connection can become idle before the oldest value plus the limit: the next sweep is
+    due then.
     """
 
     def __init__(
@@ -23,61 +24,69 @@ class IdleSweep:
         connections: dict[int, Connection],
         *,
         limit_s: float,
-        idle: Callable[[Connection], None],
+        on_idle: Callable[[Connection], None],
         first_s: float = 0,
         frame_s: float = 0,
     ) -> None:
-        """`first_s`: until the first request; `frame_s`: from the first to the last byte of a frame; 0: for ever."""
+        """`first_s` limits the time until the first request, `frame_s` the time that a frame takes; 0: no limit."""
         self._connections = connections
         self._limit_s = limit_s or float("inf")  # Java: 0 never closes
         self._first_s = first_s or float("inf")
         self._frame_s = frame_s or float("inf")
-        self._idle = idle
+        self._on_idle = on_idle
         self._timer: asyncio.TimerHandle | None = None
+        # by connection, as of the last sweep
+        self._unsent: dict[int, int] = {}  # size of the write buffer
+        self._partial_frames: dict[int, tuple[int, float]] = {}  # which frame is incomplete, and since when
 
     def start(self) -> None:
-        self._look()
+        self._sweep()
 
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _look(self) -> None:
+    def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
-        next_look = now + min(self._limit_s, _LINGER_S, self._frame_s / 4)
-        for connection in list(self._connections.values()):
-            unsent = connection.write_buffer_size
-            if unsent != connection.unsent:  # the peer reads, if slowly
-                connection.unsent = unsent
+        next_sweep = now + min(self._limit_s, _LINGER_S, self._frame_s / 4)
+        unsent_before, self._unsent = self._unsent, {}
+        frames_before, self._partial_frames = self._partial_frames, {}
+        for number, connection in list(self._connections.items()):
+            unsent = connection.flow.write_buffer_size
+            if unsent:
+                self._unsent[number] = unsent
+            if unsent != unsent_before.get(number, 0):  # the peer reads, if slowly
                 connection.last_active = now
-            due = connection.last_active + (_LINGER_S if connection.ended else self._limit_s)
+            due = connection.last_active + (_LINGER_S if connection.state is State.CLOSING else self._limit_s)
             if due <= now:
-                self._idle(connection)
+                self._on_idle(connection)
                 connection.close(DownReason.IDLE)
                 continue
-            slow = self._slow(connection, now)
+            slow = self._check_speed(number, connection, now, frames_before)
             if slow > now:
-                next_look = min(next_look, due, slow)
-        self._timer = loop.call_at(max(next_look, now + _LEAST_GAP_S), self._look)
+                next_sweep = min(next_sweep, due, slow)
+        self._timer = loop.call_at(max(next_sweep, now + _MIN_INTERVAL_S), self._sweep)
 
-    def _slow(self, connection: Connection, now: float) -> float:
-        """When it will have taken too long over its first request or over a frame; closed if it has."""
-        if connection.ended:
-            return float("inf")
+    def _check_speed(
+        self, number: int, connection: Connection, now: float, frames_before: dict[int, tuple[int, float]]
+    ) -> float:
+        """Close a connection whose first request or frame takes too long. Return when that is due."""
         due = float("inf")
-        if not connection.asked:
-            due = connection.begun + self._first_s
+        if connection.state is State.CLOSING:
+            return due
+        if not connection.requester.has_sent_request:
+            due = connection.opened_at + self._first_s
             if due <= now:
                 connection.exceed("first_request_seconds", f"no request within {self._first_s:g} s")
                 return due
-        frame, mark = connection.frame_in_parts, connection.frame_mark
-        if frame is None:
-            connection.frame_mark = None
-        elif mark is None or mark[0] != frame:
-            connection.frame_mark = (frame, now)
-        elif mark[1] + self._frame_s <= now:
-            connection.exceed("frame_seconds", f"a frame was not whole after {self._frame_s:g} s")
-            return mark[1] + self._frame_s
+        frame = connection.partial_frame
+        if frame is not None:
+            before = frames_before.get(number)
+            mark = before if before is not None and before[0] == frame else (frame, now)
+            if mark[1] + self._frame_s <= now:
+                connection.exceed("frame_seconds", f"a frame was incomplete after {self._frame_s:g} s")
+                return mark[1] + self._frame_s
+            self._partial_frames[number] = mark
         return due

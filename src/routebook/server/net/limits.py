@@ -37,8 +37,8 @@ class Host:
         self._tokens = 0.0
         self._filled_at = float("-inf")
 
-    def may_ask(self, now: float, *, per_second: int) -> bool:
-        """Take a token, if there is one."""
+    def take_token(self, now: float, *, per_second: int) -> bool:
+        """Take a token from the bucket; False: it is empty."""
         most = per_second * _BURST_S
         tokens = min(most, self._tokens + (now - self._filled_at) * per_second)
         self._filled_at = now
@@ -58,10 +58,10 @@ class Limits:
         *,
         exceeded: dict[str, int],
         time: Callable[[], float],
-        most_files: int | None = None,
+        max_files: int | None = None,
     ) -> None:
-        """`most_files`: connections that this process can have at all."""
-        most = min(limit for limit in (settings.connections or None, most_files, 1 << 62) if limit is not None)
+        """`max_files`: connections that this process can have at all."""
+        most = min(limit for limit in (settings.connections or None, max_files, 1 << 62) if limit is not None)
         self.settings = settings
         self.exceeded = exceeded
         self.time = time
@@ -103,28 +103,6 @@ class Limits:
             self._looked_at = now
             self._known_brokers = frozenset(self.broker_hosts())
         return name in self._known_brokers
-
-
-class Buffers:
-    """Bytes that wait in memory: frames that are not whole yet, answers that nobody reads."""
-
-    __slots__ = ("_full", "_most", "held")
-
-    def __init__(self, most: int, full: Callable[[], None]) -> None:
-        """`full` is called whenever there is too much; it is to make room."""
-        self._most = most or 1 << 62
-        self._full = full
-        self.held = 0
-
-    def hold(self, more: int) -> None:
-        """So many more, or fewer where it is negative."""
-        self.held += more
-        if more > 0 and self.held > self._most:
-            self._full()
-
-    @property
-    def is_full(self) -> bool:
-        return self.held > self._most
 
 
 def limits_health(limits: Limits, *, buffer_bytes: int, is_busy: bool) -> Part:

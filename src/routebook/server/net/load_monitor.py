@@ -1,56 +1,36 @@
-"""Notices when requests wait too long for their turn, and when that is over."""
+"""Overload detection: the server is busy while the event loop lags behind by more than a limit."""
 
-import asyncio
 import math
 from collections.abc import Callable
-from typing import Final
-
-_LOOK_S: Final = 0.25
 
 
-class Pressure:
-    """Sleeps, and looks how much too late it wakes: so long a request has waited that came meanwhile.
+class LoadMonitor:
+    """Busy starts at the limit and ends below half of it.
 
-    Busy begins at the limit and ends below half of it. Whoever is to be served after `late_at` is late, too, and calls
-    `look`: after a stand-still requests may get their turn before this does.
+    After a long stall, requests may run before the next sample of the loop lag. A request that runs after `late_at`
+    therefore calls `check`.
     """
 
-    def __init__(self, limit_ms: int, changed: Callable[[bool], None]) -> None:
+    def __init__(self, limit_ms: int, on_change: Callable[[bool], None]) -> None:
         """`limit_ms` 0: never busy."""
-        self._limit_s = limit_ms / 1000
-        self._changed = changed
-        self._timer: asyncio.TimerHandle | None = None
+        self._limit_s = limit_ms / 1000 or math.inf
+        self._on_change = on_change
         self._due = 0.0
         self.late_at = math.inf
-        self.busy = False
+        self.is_busy = False
 
-    def start(self) -> None:
-        if self._limit_s:
-            self._sleep()
+    def sample(self, lag_s: float, next_due: float) -> None:
+        """Decide by a sample of the loop lag. The next one is due at `next_due`, by the loop's clock."""
+        self._due = next_due
+        self.late_at = next_due + self._limit_s
+        self._decide(lag_s)
 
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-            self.late_at = math.inf
+    def check(self, now: float) -> None:
+        """Decide by how late the next sample is, at `now` by the loop's clock."""
+        self._decide(now - self._due)
 
-    def woke(self, late_s: float) -> None:
-        """Decide by how late it was."""
-        busy = late_s >= (self._limit_s / 2 if self.busy else self._limit_s)
-        if busy != self.busy:
-            self.busy = busy
-            self._changed(busy)
-
-    def look(self, now: float) -> None:
-        """By the loop's clock."""
-        self.woke(now - self._due)
-
-    def _sleep(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._due = loop.time() + _LOOK_S
-        self.late_at = self._due + self._limit_s
-        self._timer = loop.call_at(self._due, self._wake)
-
-    def _wake(self) -> None:
-        self.look(asyncio.get_running_loop().time())
-        self._sleep()
+    def _decide(self, lag_s: float) -> None:
+        is_busy = lag_s >= (self._limit_s / 2 if self.is_busy else self._limit_s)
+        if is_busy != self.is_busy:
+            self.is_busy = is_busy
+            self._on_change(is_busy)

@@ -1,16 +1,13 @@
-"""Latency histograms of requests and of the event loop, in power-of-two buckets.
+"""Latency histograms of requests, in power-of-two buckets.
 
 Bucket n counts values from 2**(n-1) up to, but not including, 2**n microseconds.
 """
 
-import asyncio
-from time import perf_counter_ns
 from typing import Final
 
 from routebook.codes import RequestCode
 
 BUCKETS: Final = 64
-_SAMPLE_S: Final = 0.5
 
 
 class Histogram:
@@ -61,25 +58,3 @@ class Latencies:
         cells = self._look_up
         cells[(elapsed_ns // 1000).bit_length()] += 1
         cells[BUCKETS] += elapsed_ns
-
-
-class LoopDelay:
-    """Samples the event loop's lag: how late a timer fires."""
-
-    def __init__(self) -> None:
-        self.histogram = Histogram()
-        self._timer: asyncio.TimerHandle | None = None
-        self._due_ns = 0
-
-    def start(self) -> None:
-        self._due_ns = perf_counter_ns() + int(_SAMPLE_S * 1e9)
-        self._timer = asyncio.get_running_loop().call_later(_SAMPLE_S, self._sample)
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _sample(self) -> None:
-        self.histogram.add(max(0, perf_counter_ns() - self._due_ns))
-        self.start()

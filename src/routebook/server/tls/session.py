@@ -21,12 +21,13 @@ _RECORD_BYTES: Final = 16384
 class TlsSession:
     """One connection: ciphertext in, plaintext out, and back."""
 
-    __slots__ = ("_incoming", "_outgoing", "_tls", "established", "finished")
+    __slots__ = ("_incoming", "_names", "_outgoing", "_tls", "established", "finished")
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._names: tuple[str, ...] | None = None
         self.established = False
         self.finished = False  # the peer said that it will send no more
 
@@ -60,10 +61,14 @@ class TlsSession:
         """What TLS itself has to say: handshake, tickets, alerts."""
         return self._outgoing.read()
 
-    def names(self) -> tuple[str, ...]:
-        """Whom the peer's certificate names, once it is verified: common names, DNS names, URIs. None without one."""
-        if not self.established:
-            return ()
+    @property
+    def certificate_names(self) -> tuple[str, ...]:
+        """The common names, DNS names and URIs in the peer's verified certificate."""
+        if self._names is None and self.established:
+            self._names = self._read_names()
+        return self._names or ()
+
+    def _read_names(self) -> tuple[str, ...]:
         certificate = self._tls.getpeercert() or {}
         subject = cast("tuple[tuple[tuple[str, str], ...], ...]", certificate.get("subject", ()))
         others = cast("tuple[tuple[str, str], ...]", certificate.get("subjectAltName", ()))

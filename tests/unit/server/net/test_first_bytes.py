@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from routebook.errors import ProtocolError
-from routebook.server.net.first_bytes import Opening
+from routebook.server.net.first_bytes import FirstBytes
 from routebook.server.tls.session import TlsContexts
 from routebook.settings import TlsSettings
 from routebook.wire.foreign_protocols import Stranger
@@ -51,52 +51,56 @@ def client_hello() -> bytes:
 def test_frames_come_out_whole_in_any_chunks(before: bytes, cuts: list[int]) -> None:
     data = before + FRAME
     places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
-    opening = Opening(PERMISSIVE)
+    first_bytes = FirstBytes(PERMISSIVE)
     plain = b""
     opened = False
     for start, end in pairwise(places):
         if opened:
             plain += data[start:end]
-        elif (taken := opening.take(data[start:end])) is not None:
+        elif (taken := first_bytes.take(data[start:end])) is not None:
             opened, plain = True, taken
     assert plain == FRAME
-    assert (opening.source, opening.tls, opening.stranger) == ("203.0.113.9:40000" if before else None, None, None)
+    assert (first_bytes.source, first_bytes.tls, first_bytes.foreign) == (
+        "203.0.113.9:40000" if before else None,
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize("before", [b"", PROXY])
 def test_a_handshake_begins_tls(before: bytes) -> None:
-    opening = Opening(PERMISSIVE)
-    assert opening.take(before + client_hello()) is None
-    assert opening.tls is not None
-    assert opening.tls.outgoing()[0] == 0x16
-    assert opening.source == ("203.0.113.9:40000" if before else None)
+    first_bytes = FirstBytes(PERMISSIVE)
+    assert first_bytes.take(before + client_hello()) is None
+    assert first_bytes.tls is not None
+    assert first_bytes.tls.outgoing()[0] == 0x16
+    assert first_bytes.source == ("203.0.113.9:40000" if before else None)
 
 
 def test_enforcing_takes_no_plain_text() -> None:
     with pytest.raises(ProtocolError, match="enforcing"):
-        Opening(contexts("enforcing")).take(FRAME)
-    opening = Opening(contexts("enforcing"))
-    assert opening.take(client_hello()) is None
-    assert opening.tls is not None
+        FirstBytes(contexts("enforcing")).take(FRAME)
+    first_bytes = FirstBytes(contexts("enforcing"))
+    assert first_bytes.take(client_hello()) is None
+    assert first_bytes.tls is not None
 
 
 def test_disabled_takes_a_handshake_for_a_strangers_greeting() -> None:
-    opening = Opening(contexts("disabled"))
-    assert opening.take(client_hello()) is not None
-    assert (opening.stranger, opening.tls) == (Stranger.TLS, None)
+    first_bytes = FirstBytes(contexts("disabled"))
+    assert first_bytes.take(client_hello()) is not None
+    assert (first_bytes.foreign, first_bytes.tls) == (Stranger.TLS, None)
 
 
 @pytest.mark.parametrize("before", [b"", PROXY])
 def test_strangers_are_named(before: bytes) -> None:
-    opening = Opening(PERMISSIVE)
-    assert opening.take(before + b"GET / HTTP/1.1\r\n\r\n") == b"GET / HTTP/1.1\r\n\r\n"
-    assert opening.stranger is Stranger.HTTP
+    first_bytes = FirstBytes(PERMISSIVE)
+    assert first_bytes.take(before + b"GET / HTTP/1.1\r\n\r\n") == b"GET / HTTP/1.1\r\n\r\n"
+    assert first_bytes.foreign is Stranger.HTTP
 
 
 def test_nothing_is_decided_before_there_is_enough() -> None:
-    opening = Opening(PERMISSIVE)
-    assert opening.take(FRAME[:11]) is None
-    assert opening.take(FRAME[11:]) == FRAME
-    behind_a_proxy = Opening(PERMISSIVE)
+    first_bytes = FirstBytes(PERMISSIVE)
+    assert first_bytes.take(FRAME[:11]) is None
+    assert first_bytes.take(FRAME[11:]) == FRAME
+    behind_a_proxy = FirstBytes(PERMISSIVE)
     assert behind_a_proxy.take(PROXY + FRAME[:3]) is None
     assert behind_a_proxy.take(FRAME[3:4]) == FRAME[:4]

@@ -4,8 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from routebook.server.net.limits import NAMES, Buffers, Host, Limits
-from routebook.server.net.load_monitor import Pressure
+from routebook.server.net.limits import NAMES, Host, Limits
 from routebook.settings import LimitSettings, Settings
 
 NO_LIMITS = LimitSettings(
@@ -30,7 +29,7 @@ class Clock:
 
 def limits(clock: Clock | None = None, *, files: int | None = None, **given: int) -> Limits:
     settings = {**{name: getattr(NO_LIMITS, name) for name in LimitSettings.__struct_fields__}, **given}
-    return Limits(LimitSettings(**settings), exceeded=defaultdict(int), time=clock or Clock(), most_files=files)
+    return Limits(LimitSettings(**settings), exceeded=defaultdict(int), time=clock or Clock(), max_files=files)
 
 
 def test_zero_is_no_limit() -> None:
@@ -81,28 +80,9 @@ def test_so_many_in_all_and_brokers_still_come_in(how: dict[str, int]) -> None:
 
 def test_requests_of_an_address_fill_up_again() -> None:
     host = Host("h")
-    assert [host.may_ask(100.0, per_second=5) for _ in range(12)] == [True] * 10 + [False] * 2
-    assert [host.may_ask(101.0, per_second=5) for _ in range(7)] == [True] * 5 + [False] * 2
-    assert [host.may_ask(1e6, per_second=5) for _ in range(12)] == [True] * 10 + [False] * 2
-
-
-def test_buffers_ask_for_room_when_they_grow_beyond_it() -> None:
-    asked: list[int] = []
-    buffers = Buffers(100, lambda: asked.append(buffers.held))
-    buffers.hold(100)
-    buffers.hold(1)
-    assert asked == [101]
-    buffers.hold(-50)
-    assert not buffers.is_full
-    assert asked == [101]
-
-
-def test_busy_begins_at_the_limit_and_ends_below_half_of_it() -> None:
-    changes: list[bool] = []
-    pressure = Pressure(1000, changes.append)
-    for late_s in (0.0, 0.99, 1.0, 0.7, 0.5, 0.49, 0.9):
-        pressure.woke(late_s)
-    assert changes == [True, False]
+    assert [host.take_token(100.0, per_second=5) for _ in range(12)] == [True] * 10 + [False] * 2
+    assert [host.take_token(101.0, per_second=5) for _ in range(7)] == [True] * 5 + [False] * 2
+    assert [host.take_token(1e6, per_second=5) for _ in range(12)] == [True] * 10 + [False] * 2
 
 
 def test_every_limit_has_a_setting() -> None:

@@ -1,12 +1,8 @@
-"""Histograms of powers of two, and the event loop's delay."""
-
-import asyncio
-import time
+"""Histograms with buckets of powers of two."""
 
 import pytest
 
-from routebook.server.observe.latency import Histogram, Latencies, LoopDelay
-from tests.support.asynchronous import asynchronous
+from routebook.server.observe.latency import Histogram, Latencies
 
 
 @pytest.mark.parametrize(
@@ -31,19 +27,3 @@ def test_latencies_are_kept_per_kind_and_strangers_share_one() -> None:
     assert (sum(latencies.several.counts), latencies.several.total_ns) == (1, 9000)
     assert sum(latencies.others.counts) == 100
     assert 100_000 not in latencies.by_code
-
-
-def hold_up(seconds: float) -> None:
-    time.sleep(seconds)
-
-
-@asynchronous
-async def test_the_delay_of_a_loop_that_is_held_up_shows() -> None:
-    delay = LoopDelay()
-    delay.start()
-    hold_up(0.7)
-    await asyncio.sleep(0.01)
-    delay.stop()
-    assert sum(delay.histogram.counts) == 1
-    assert delay.histogram.total_ns > 100_000_000
-    delay.stop()

@@ -74,13 +74,14 @@ class Metrics(Collector):
                 _add_histogram(seconds, [kind], histogram)
         yield seconds
         yield _gauge("routebook_connections", "Open connections to the NameServer port.", len(traffic.connections))
-        held = sum(connection.held_back for connection in traffic.connections.values())
-        yield _gauge("routebook_connections_held_back", "Those whose peer does not read its answers.", held)
+        yield _gauge(
+            "routebook_connections_held_back", "Connections whose peer does not read its answers.", traffic.blocked
+        )
         yield _counter("routebook_connections_accepted", "Connections accepted since the start.", traffic.accepted)
         delay = HistogramMetricFamily(
-            "routebook_event_loop_delay_seconds", "How long work had to wait for its turn, looked at twice a second."
+            "routebook_event_loop_delay_seconds", "How long work had to wait for its turn, sampled four times a second."
         )
-        _add_histogram(delay, [], self._context.loop_delay.histogram)
+        _add_histogram(delay, [], self._context.loop_lag.histogram)
         yield delay
 
     def _refused(self) -> Iterator[Metric]:

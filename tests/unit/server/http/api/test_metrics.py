@@ -1,10 +1,14 @@
 """What a scrape gets: numbers that are right, in a form Prometheus reads, with few labels."""
 
+from types import SimpleNamespace
+from typing import cast
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from routebook.server.http.api.metrics import Metrics
+from routebook.server.net.connection import Connection
 from routebook.server.observe.health import Condition, Part
-from tests.support.http import IdleConnection, Rig, change, rig
+from tests.support.http import Rig, change, rig
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -100,7 +104,9 @@ def test_journal_cache_connections_watchers_process() -> None:
         some.writer.durable(1).result(20)
         some.asker.register("t", "u")
         some.asker.route("t")
-        some.traffic.connections = {1: IdleConnection(), 2: IdleConnection(held_back=True)}
+        for number, is_blocked in ((1, False), (2, True)):
+            connection = SimpleNamespace(flow=SimpleNamespace(is_blocked=is_blocked))
+            some.traffic.add(number, cast("Connection", connection))
         some.traffic.accepted = 12
         some.context.watchers = 3
         some.context.http_requests["/healthz", 200] = 4

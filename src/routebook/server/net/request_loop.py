@@ -1,0 +1,173 @@
+"""The request loop: takes complete requests from a connection, dispatches them and writes the answers."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter_ns
+from typing import Final, TypeAlias
+
+from routebook.codes import ADMIN_WRITES, FLAG_ONEWAY, FLAG_RESPONSE, RequestCode, ResponseCode
+from routebook.errors import FrameTooLong, ProtocolError
+from routebook.events import DownReason
+from routebook.handlers import Caller, Outcome, dispatch
+from routebook.server.net.connection_state import Event
+from routebook.server.net.flow_control import FLUSH_BYTES, MAX_DEFERRED, TURN_REQUESTS, FlowControl
+from routebook.server.net.requester import Requester
+from routebook.server.net.shared import Shared
+from routebook.wire.codec import encode_reply
+from routebook.wire.command import Command, Reply
+from routebook.wire.peer import Peer
+
+_LOOKUP: Final = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
+
+AnswerLater: TypeAlias = Callable[[int, bool, Reply], None]
+"""Called with the opaque of a request, whether it is one-way, and its answer."""
+
+
+def answer_lookup(shared: Shared, requester: Requester, transport: asyncio.Transport, data: bytes) -> bool:
+    """Fast path: answer one known look-up from the route cache. False: `data` is something else."""
+    lookup = shared.fast_lookup
+    if lookup is None or shared.protection.admission.current is not None:
+        return False
+    began_ns = perf_counter_ns()
+    pieces = lookup.answer_one(shared.nameserver, requester.caller, data)
+    if pieces is None:
+        return False
+    traffic = shared.traffic
+    traffic.counts.look_ups += 1
+    shared.outbox.put(transport, pieces)
+    requester.has_sent_request = True
+    traffic.latencies.look_up(perf_counter_ns() - began_ns)
+    return True
+
+
+def answer_requests(
+    shared: Shared, requester: Requester, peer: Peer, flow: FlowControl, answer_later: AnswerLater
+) -> Event | None:
+    """Answer the complete requests that have arrived, in one write.
+
+    Returns why requests may be left: the turn is over (PAUSE), or too many answers are deferred (DEFERRED_LIMIT).
+    Raises ProtocolError if the bytes are not a frame.
+    """
+    answers = list[bytes]()
+    nameserver, traffic, admission = shared.nameserver, shared.traffic, shared.protection.admission.current
+    counts = traffic.counts
+    fast_lookup = shared.fast_lookup if admission is None else None
+    size = code = served = now_ms = 0
+    stopped_by: Event | None = None
+    began_ns = perf_counter_ns()
+    try:
+        while True:
+            data, at = peer.rest
+            if fast_lookup is not None and type(data) is bytes:
+                room = FLUSH_BYTES - size
+                end, count, more = fast_lookup.answer(nameserver, requester.caller, data, at, answers, max_bytes=room)
+                if count:
+                    code = _LOOKUP
+                    counts.requests[code] += count
+                    counts.responses[0] += count
+                    served += count
+                    size += more
+                    peer.skip_to(end)
+                    if end == len(data):
+                        break
+                    at = end
+            if size >= FLUSH_BYTES:
+                flow.write(answers)
+                answers.clear()
+                size = 0
+                if not flow.flush():
+                    break
+            if served >= TURN_REQUESTS:
+                stopped_by = Event.PAUSE
+                break
+            if flow.deferred >= MAX_DEFERRED:
+                stopped_by = Event.DEFERRED_LIMIT
+                break
+            command = peer.next_command()
+            if command is None:
+                break
+            if command.flag & FLAG_RESPONSE:
+                continue  # this server sends no requests over accepted connections
+            code = command.code
+            counts.requests[code] += 1
+            served += 1
+            now_ms = now_ms or shared.now_ms()
+            reply: Reply | None
+            try:
+                if admission is None or (reply := admission.refusal(requester, command)) is None:
+                    outcome = dispatch(nameserver, command, requester.caller, now_ms)
+                    reply = outcome.reply
+                    if outcome.events or outcome.effects:
+                        reply = _perform(shared, requester, command, outcome, flow, answer_later)
+            except Exception as error:  # noqa: BLE001  around one request: the connection stays open
+                reply = _internal_error(shared, requester, command, error)
+            if reply is not None and not command.flag & FLAG_ONEWAY:
+                counts.responses[reply.code] += 1
+                answer = encode_reply(command.opaque, reply, shared.transport.serialize_type)
+                answers.append(answer)
+                size += len(answer)
+                if code == _LOOKUP and reply.code == 0 and fast_lookup is not None and type(data) is bytes:
+                    fast_lookup.learn(command, data, at)
+    except ProtocolError as error:
+        flow.write(answers)
+        if isinstance(error, FrameTooLong):
+            shared.protection.limits.exceeded["frame_bytes"] += 1
+        raise
+    flow.write(answers)
+    if served:
+        requester.has_sent_request = True
+        traffic.latencies.add(code, served, perf_counter_ns() - began_ns)
+    return stopped_by
+
+
+def answer_deferred(shared: Shared, flow: FlowControl, opaque: int, reply: Reply) -> None:
+    """Write an answer that was deferred."""
+    shared.traffic.counts.responses[reply.code] += 1
+    flow.write([encode_reply(opaque, reply, shared.transport.serialize_type)])
+    flow.flush()
+    flow.count_unread()
+
+
+def connection_lost(shared: Shared, caller: Caller, reason: DownReason) -> None:
+    """Remove the brokers that were registered over a connection."""
+    outcome = shared.nameserver.connection_lost(caller.connection, reason, shared.now_ms())
+    if outcome.events:
+        shared.recording.recorder.record(outcome.events, at_ms=shared.wall_ms(), peer=caller.address, who=caller.who)
+    if outcome.effects:
+        shared.recording.performer.perform(outcome)
+
+
+def _perform(
+    shared: Shared,
+    requester: Requester,
+    command: Command,
+    outcome: Outcome,
+    flow: FlowControl,
+    answer_later: AnswerLater,
+) -> Reply | None:
+    """Record the events and perform the effects of a request. None: the answer is deferred."""
+    recording, caller, code, durable = shared.recording, requester.caller, command.code, 0
+    if outcome.events:
+        if outcome.reply is not None and outcome.reply.code == ResponseCode.NO_PERMISSION:
+            why = outcome.reply.remark or ""
+            recording.denials.denied(code=code, why=why, peer=caller.address, who=caller.who)
+            return outcome.reply
+        recorder = recording.recorder
+        seq = recorder.record(outcome.events, at_ms=shared.wall_ms(), peer=caller.address, code=code, who=caller.who)
+        if code in ADMIN_WRITES and recorder.journal is not None:
+            durable = seq
+    if outcome.effects or durable:
+        later = partial(answer_later, command.opaque, bool(command.flag & FLAG_ONEWAY))
+        if recording.performer.perform(outcome, later, durable=durable):
+            flow.deferred += 1
+            return None
+    return outcome.reply
+
+
+def _internal_error(shared: Shared, requester: Requester, command: Command, error: Exception) -> Reply:
+    shared.recording.event_log.request_failed(command.code, requester.caller.address, error)
+    return Reply(
+        code=ResponseCode.SYSTEM_ERROR,
+        remark=f"internal error in request {command.code}: {type(error).__name__}; see the NameServer's log",
+    )
