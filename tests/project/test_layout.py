@@ -32,9 +32,6 @@ WITHOUT_COUNTERPART: Final = {
     "server/http/test_http_settings.py",
     "server/http/test_recent.py",
     "server/test_access_file.py",
-    "server/test_clock_and_counts.py",
-    "server/test_history_and_peers.py",
-    "server/test_memory_faults.py",
     "test_history_sessions.py",
     "test_settings_show.py",
     "test_settings_update.py",
@@ -45,7 +42,6 @@ WITHOUT_COUNTERPART: Final = {
 TOO_LONG: Final = {
     "lake/build/ingest.py",
     "server/net/connection.py",
-    "server/server.py",
     "settings/table.py",
     "wire/fastjson/reader.py",
 }

@@ -1,4 +1,4 @@
-"""Scheduled work goes on after a round that failed."""
+"""A failed task is logged and scheduled again."""
 
 import asyncio
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ from routebook.server.housekeeping import Housekeeping
 from routebook.server.net.shared import Shared
 
 
-def test_a_failed_round_is_noted_and_the_next_one_comes() -> None:
+def test_a_failed_task_is_logged_and_runs_again() -> None:
     failures: list[tuple[str, str]] = []
 
     async def play() -> int:
@@ -16,24 +16,24 @@ def test_a_failed_round_is_noted_and_the_next_one_comes() -> None:
         housekeeping = Housekeeping(
             cast("Shared", SimpleNamespace(recording=SimpleNamespace(event_log=event_log))), port=1
         )
-        rounds, enough = 0, asyncio.Event()
+        runs, enough = 0, asyncio.Event()
 
         def work() -> None:
-            nonlocal rounds
-            rounds += 1
-            if rounds == 3:
+            nonlocal runs
+            runs += 1
+            if runs == 3:
                 enough.set()
-            if rounds < 3:
-                raise ValueError(f"round {rounds}")
+            if runs < 3:
+                raise ValueError(f"run {runs}")
 
         housekeeping._every("work", work, first_s=0, then_s=0)
         await asyncio.wait_for(enough.wait(), 20)
         housekeeping.stop()
-        after = rounds
+        after = runs
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        assert rounds == after
-        return rounds
+        assert runs == after
+        return runs
 
     assert asyncio.run(play()) >= 3
-    assert failures == [("work", "round 1"), ("work", "round 2")]
+    assert failures == [("work", "run 1"), ("work", "run 2")]

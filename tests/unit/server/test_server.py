@@ -1,4 +1,4 @@
-"""A server inside this process: what can be shown without another one."""
+"""A server inside this process: start, unexpected failures, stop."""
 
 import asyncio
 import logging
@@ -90,7 +90,7 @@ def test_an_unexpected_failure_is_answered_and_the_connection_stays_open(
     assert [record.message for record in caplog.records] == ["request failed"]
 
 
-def test_answers_in_the_binary_form_if_so_set(tmp_path: Path) -> None:
+def test_the_serialize_type_setting_selects_the_header_form(tmp_path: Path) -> None:
     async def play(server: Server) -> bytes:
         reader, writer = streams = await connect(server)
         writer.write(Request(code=904, ext={"clusterName": "c", "brokerAddr": "a"}).encode())
@@ -102,7 +102,7 @@ def test_answers_in_the_binary_form_if_so_set(tmp_path: Path) -> None:
     assert with_server(settings(tmp_path, routebook_serializeType="ROCKETMQ"), play) == expected
 
 
-def test_stop_answers_what_waits_for_the_disk(tmp_path: Path) -> None:
+def test_stop_answers_requests_that_wait_for_the_disk(tmp_path: Path) -> None:
     count = 300  # more than one connection may wait for at a time
 
     async def play(server: Server) -> set[int]:
@@ -120,7 +120,7 @@ def test_stop_answers_what_waits_for_the_disk(tmp_path: Path) -> None:
     assert len(with_server(settings(tmp_path), play)) == count - 1
 
 
-def test_stop_twice_is_fine(tmp_path: Path) -> None:
+def test_stop_can_be_called_twice(tmp_path: Path) -> None:
     async def play(server: Server) -> None:
         await server.stop()
         await server.stop()

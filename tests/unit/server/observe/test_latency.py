@@ -9,7 +9,7 @@ from routebook.server.observe.latency import Histogram, Latencies
     ("elapsed_ns", "bucket"),
     [(0, 0), (999, 0), (1000, 1), (1999, 1), (2000, 2), (3999, 2), (4000, 3), (1 << 60, 51)],
 )
-def test_a_bucket_holds_what_is_below_its_power_of_two(elapsed_ns: int, bucket: int) -> None:
+def test_a_bucket_counts_values_below_its_power_of_two(elapsed_ns: int, bucket: int) -> None:
     histogram = Histogram()
     histogram.add(elapsed_ns)
     assert histogram.counts.index(1) == bucket
@@ -17,7 +17,7 @@ def test_a_bucket_holds_what_is_below_its_power_of_two(elapsed_ns: int, bucket: 
     assert elapsed_ns < 1000 << bucket
 
 
-def test_latencies_are_kept_per_kind_and_strangers_share_one() -> None:
+def test_latencies_per_code_with_one_histogram_for_unknown_codes() -> None:
     latencies = Latencies()
     latencies.add(105, 1, 5000)
     latencies.add(105, 3, 9000)

@@ -1,4 +1,4 @@
-"""Log lines: their two forms, that nothing from the network gets out of its line, and that they stay short."""
+"""Log lines: text and JSON format, escaping, length limits."""
 
 import io
 import json
@@ -53,27 +53,27 @@ def test_json_is_one_object_with_the_same_fields() -> None:
     assert line.count("\n") == 1
 
 
-def test_values_of_every_kind() -> None:
+def test_values_of_each_type() -> None:
     line = logged(
         lambda log: log.error("x", a=None, b=True, c=1.5, d=("p", "q r"), e="", f='say "hi"', g="k=v", h="\\")
     )
     assert line.endswith('ERROR x  a=- b=true c=1.5 d=p,"q r" e="" f="say \\"hi\\"" g="k=v" h="\\\\"\n')
 
 
-def test_a_field_may_be_called_like_a_part_of_the_line() -> None:
+def test_a_field_name_may_equal_a_reserved_key() -> None:
     line = logged(lambda log: log.info("x", event="y", level=3), form="json")
     assert json.loads(line)["event"] == "x"
     assert json.loads(line)["event_"] == "y"
     assert json.loads(line)["level_"] == 3
 
 
-def test_what_is_less_than_the_level_is_left_out() -> None:
+def test_lines_below_the_level_are_omitted() -> None:
     assert logged(lambda log: log.info("x"), level="warning") == ""
     assert logged(lambda log: log.debug("x"), level="debug").endswith("DEBUG x\n")
     assert not get_log().enabled("info") or get_log().enabled("error")
 
 
-def test_colour_is_for_terminals() -> None:
+def test_colour_is_optional() -> None:
     assert "\x1b" not in logged(lambda log: log.error("x"))
     assert logged(lambda log: log.error("x"), colour=True).startswith("\x1b[31m")
 
@@ -82,19 +82,19 @@ HOSTILE = "a\n2026-01-01T00:00:00.000Z INFO  forged\r\x1b[2J\x9b31m\u202egpj\u20
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_nothing_gets_out_of_its_line(form: str) -> None:
+def test_control_characters_are_escaped(form: str) -> None:
     line = logged(lambda log: log.info("x", topic=HOSTILE, topics=[HOSTILE]), form=form)
     assert line.count("\n") == 1
     assert line[:-1].isprintable()
 
 
-def test_text_shows_what_was_there() -> None:
+def test_escaped_text_is_readable() -> None:
     line = logged(lambda log: log.info("x", topic="a\n\x1b\u202e😀\\n"))
     assert line.endswith('topic="a\\n\\x1b\\u202e😀\\\\n"\n')
 
 
 @given(st.text())
-def test_any_text_is_one_printable_line_and_comes_back_from_json(text: str) -> None:
+def test_any_text_is_one_printable_line_and_survives_json(text: str) -> None:
     stream = io.StringIO()
     configure(form="json", level="info", stream=stream)
     get_log().info("x", value=text)
@@ -110,7 +110,7 @@ def test_long_values_are_cut() -> None:
         assert "98976" in line  # how much is missing
 
 
-def test_an_unexpected_error_has_its_trace_on_the_same_line() -> None:
+def test_an_unexpected_error_has_its_traceback_on_the_same_line() -> None:
     def act(log: Log) -> None:
         try:
             raise ValueError("bad\nthing")
@@ -124,7 +124,7 @@ def test_an_unexpected_error_has_its_trace_on_the_same_line() -> None:
     assert "test_log.py" in line
 
 
-def test_other_libraries_are_heard_in_the_same_form() -> None:
+def test_other_libraries_log_in_the_same_format() -> None:
     stream = io.StringIO()
     configure(form="text", level="error", stream=stream)
     logging.getLogger("asyncio").warning("slow %s", "callback\n")
@@ -133,14 +133,14 @@ def test_other_libraries_are_heard_in_the_same_form() -> None:
     assert stream.getvalue().count("\n") == 1
 
 
-def test_configuring_again_replaces() -> None:
+def test_configure_replaces_the_handler() -> None:
     first = io.StringIO()
     configure(form="text", level="info", stream=first)
     assert logged(lambda log: log.info("x")) != ""
     assert first.getvalue() == ""
 
 
-def test_a_stream_that_fails_stops_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failing_stream_does_not_raise(capsys: pytest.CaptureFixture[str]) -> None:
     stream = io.StringIO()
     configure(form="text", level="info", stream=stream)
     stream.close()

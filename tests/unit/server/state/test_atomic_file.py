@@ -1,4 +1,4 @@
-"""Replacing a file: one whole version at every moment, the one before kept, nothing else touched."""
+"""Atomic file replacement, with a backup of the previous version."""
 
 import os
 import stat
@@ -21,7 +21,7 @@ def test_a_new_file_has_no_backup(tmp_path: Path) -> None:
     assert names(path.parent) == {"kv.json"}
 
 
-def test_the_version_before_is_kept(tmp_path: Path) -> None:
+def test_the_previous_version_is_the_backup(tmp_path: Path) -> None:
     path = tmp_path / "kv.json"
     for content in (b"one", b"two", b"three"):
         write_atomically(path, content)
@@ -30,14 +30,14 @@ def test_the_version_before_is_kept(tmp_path: Path) -> None:
     assert names(tmp_path) == {"kv.json", "kv.json.bak"}
 
 
-def test_an_empty_file_is_kept_too(tmp_path: Path) -> None:
+def test_an_empty_file_is_backed_up(tmp_path: Path) -> None:
     path = tmp_path / "kv.json"
     path.touch()
     write_atomically(path, b"one")
     assert backup_of(path).read_bytes() == b""
 
 
-def test_a_backup_that_is_the_file_itself_is_replaced(tmp_path: Path) -> None:
+def test_a_backup_linked_to_the_file_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "kv.json"
     path.write_bytes(b"one")
     backup_of(path).hardlink_to(path)
@@ -46,7 +46,7 @@ def test_a_backup_that_is_the_file_itself_is_replaced(tmp_path: Path) -> None:
     assert names(tmp_path) == {"kv.json", "kv.json.bak"}
 
 
-def test_permissions_stay(tmp_path: Path) -> None:
+def test_permissions_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "kv.json"
     path.write_bytes(b"one")
     path.chmod(0o640)
@@ -55,7 +55,7 @@ def test_permissions_stay(tmp_path: Path) -> None:
     assert stat.S_IMODE(backup_of(path).stat().st_mode) == 0o640
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_a_symbolic_link_is_followed(tmp_path: Path) -> None:
     real = tmp_path / "real" / "file"
     real.parent.mkdir()
     real.write_bytes(b"one")
@@ -83,23 +83,23 @@ def test_a_link_to_another_file_system_is_backed_up_by_copy(tmp_path: Path) -> N
         real.unlink()
 
 
-def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
+def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "kv.json"
     path.write_bytes(b"one")
-    (tmp_path / "kv.json.bak" / "full").mkdir(parents=True)  # nothing can be renamed over this
+    (tmp_path / "kv.json.bak" / "full").mkdir(parents=True)  # rename over this folder fails
     with pytest.raises(OSError, match=r"kv\.json\.bak"):
         write_atomically(path, b"two")
     assert path.read_bytes() == b"one"
     assert names(tmp_path) == {"kv.json", "kv.json.bak"}
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_an_error_names_the_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(OSError, match="file"):
         write_atomically(tmp_path / "file" / "kv.json", b"one")
 
 
-def test_somebody_who_reads_meanwhile_always_finds_one_whole_version(tmp_path: Path) -> None:
+def test_a_concurrent_reader_always_reads_a_complete_version(tmp_path: Path) -> None:
     path = tmp_path / "kv.json"
     versions = [bytes([65 + number % 26]) * 50_000 for number in range(150)]
     write_atomically(path, versions[0])
@@ -126,7 +126,7 @@ def test_somebody_who_reads_meanwhile_always_finds_one_whole_version(tmp_path: P
     assert path.read_bytes() == versions[-1]
 
 
-def test_leftovers_of_a_killed_process_go_and_nothing_else_does(tmp_path: Path) -> None:
+def test_only_temporary_files_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     path = tmp_path / "kv[1].json"
     write_atomically(path, b"one")
     write_atomically(path, b"two")
@@ -137,5 +137,5 @@ def test_leftovers_of_a_killed_process_go_and_nothing_else_does(tmp_path: Path) 
     assert names(tmp_path) == {"kv[1].json", "kv[1].json.bak", ".other.json.abc.tmp"}
 
 
-def test_leftovers_of_a_folder_that_is_not_there_are_none(tmp_path: Path) -> None:
+def test_a_missing_folder_has_no_leftovers(tmp_path: Path) -> None:
     assert remove_leftovers(tmp_path / "none" / "kv.json") == 0

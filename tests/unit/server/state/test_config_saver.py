@@ -1,4 +1,4 @@
-"""KV and settings on disk, in order, together."""
+"""KV file and settings file are written in order, and waiting writes are combined."""
 
 import asyncio
 from functools import partial
@@ -12,25 +12,25 @@ def saver(folder: Path) -> ConfigSaver:
     return ConfigSaver(kv_path=folder / "kvConfig.json", settings_path=folder / "namesrv.properties")
 
 
-def test_a_burst_is_written_together_and_everybody_is_told(tmp_path: Path) -> None:
+def test_a_burst_costs_two_writes_and_every_callback_is_called(tmp_path: Path) -> None:
     async def burst() -> list[tuple[int, bytes]]:
-        saves, told = saver(tmp_path), list[tuple[int, bytes]]()
+        saves, done = saver(tmp_path), list[tuple[int, bytes]]()
 
-        def note(number: int, wrong: str | None) -> None:
-            assert wrong is None
-            told.append((number, (tmp_path / "kvConfig.json").read_bytes()))
+        def on_saved(number: int, error: str | None) -> None:
+            assert error is None
+            done.append((number, (tmp_path / "kvConfig.json").read_bytes()))
 
         for number in range(200):
-            saves.save(SaveKv(b"%d" % number), partial(note, number))
+            saves.save(SaveKv(b"%d" % number), partial(on_saved, number))
         await saves.close()
-        return told
+        return done
 
-    told = asyncio.run(burst())
-    assert [number for number, _ in told] == list(range(200))
-    # when somebody is told, what they saved, or something newer, is on disk
-    assert all(int(on_disk) >= number for number, on_disk in told)
+    done = asyncio.run(burst())
+    assert [number for number, _ in done] == list(range(200))
+    # when a callback is called, its content or a newer one is on disk
+    assert all(int(on_disk) >= number for number, on_disk in done)
     assert (tmp_path / "kvConfig.json").read_bytes() == b"199"
-    assert (tmp_path / "kvConfig.json.bak").read_bytes() == b"0"  # two writes for all of them
+    assert (tmp_path / "kvConfig.json.bak").read_bytes() == b"0"  # two writes in total
 
 
 def test_settings_are_edited_in_place(tmp_path: Path) -> None:
@@ -38,17 +38,17 @@ def test_settings_are_edited_in_place(tmp_path: Path) -> None:
     path.write_text("# mine\norderMessageEnable=false\nother=1\n")
 
     async def save() -> list[str | None]:
-        saves, told = saver(tmp_path), list[str | None]()
-        saves.save(SaveSettings({"orderMessageEnable": "true"}), told.append)
-        saves.save(SaveSettings({"enableTopicList": "false"}), told.append)
+        saves, done = saver(tmp_path), list[str | None]()
+        saves.save(SaveSettings({"orderMessageEnable": "true"}), done.append)
+        saves.save(SaveSettings({"enableTopicList": "false"}), done.append)
         await saves.close()
-        return told
+        return done
 
     assert asyncio.run(save()) == [None, None]
     assert path.read_text() == "# mine\norderMessageEnable=true\nother=1\nenableTopicList=false\n"
 
 
-def test_what_goes_wrong_is_told_to_those_whom_it_concerns(tmp_path: Path) -> None:
+def test_an_error_is_passed_to_the_callbacks_of_that_file(tmp_path: Path) -> None:
     (tmp_path / "kvConfig.json").mkdir()
 
     async def save() -> tuple[list[str | None], list[str | None]]:
@@ -60,6 +60,6 @@ def test_what_goes_wrong_is_told_to_those_whom_it_concerns(tmp_path: Path) -> No
         return kv, settings
 
     kv, settings = asyncio.run(save())
-    assert all(wrong is not None and "kvConfig.json: " in wrong for wrong in kv)
+    assert all(error is not None and "kvConfig.json: " in error for error in kv)
     assert len(kv) == 2
     assert settings == [None]

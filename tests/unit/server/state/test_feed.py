@@ -1,4 +1,4 @@
-"""Who listens: everything in order, once, within bounds, and nobody holds up anybody."""
+"""The event feed: order, selections, bounded queues, dropped subscribers, wake-ups."""
 
 import asyncio
 import itertools
@@ -28,7 +28,7 @@ def feed(last_seq: int | None = None) -> Feed:
     return Feed(last_seq=last_seq, encode=plain)
 
 
-def test_a_subscriber_gets_what_is_published_from_now_on_in_order() -> None:
+def test_a_subscriber_receives_later_records_in_order() -> None:
     some = feed()
     some.publish(record(1))
     reader = some.subscribe()
@@ -39,7 +39,7 @@ def test_a_subscriber_gets_what_is_published_from_now_on_in_order() -> None:
     assert reader.take() == []
 
 
-def test_a_subscriber_gets_what_it_wants_only() -> None:
+def test_a_subscriber_receives_matching_records_only() -> None:
     some = feed()
     brokers = some.subscribe(Selection(kinds=frozenset({"broker_down"})))
     named = some.subscribe(Selection(brokers=frozenset({"other"})))
@@ -49,7 +49,7 @@ def test_a_subscriber_gets_what_it_wants_only() -> None:
     assert named.take() == []
 
 
-def test_what_nobody_wants_is_not_encoded_and_what_many_want_is_encoded_once() -> None:
+def test_a_record_is_encoded_once_and_only_for_subscribers() -> None:
     encoded: list[int] = []
 
     def encode(one: Record) -> bytes:
@@ -67,7 +67,7 @@ def test_what_nobody_wants_is_not_encoded_and_what_many_want_is_encoded_once() -
     assert all(other is first for other in others)
 
 
-def test_a_slow_reader_is_dropped_and_told_where_to_resume_while_others_go_on() -> None:
+def test_a_slow_subscriber_is_dropped_with_its_position_and_others_continue() -> None:
     some = feed()
     slow, quick = some.subscribe(limit=10), some.subscribe(limit=10)
     got: list[int] = []
@@ -88,7 +88,7 @@ def test_a_slow_reader_is_dropped_and_told_where_to_resume_while_others_go_on() 
     assert not quick.dropped
 
 
-def test_a_reader_at_the_limit_is_not_dropped() -> None:
+def test_a_subscriber_at_the_limit_is_not_dropped() -> None:
     some = feed()
     reader = some.subscribe(limit=10)
     for seq in range(1, 11):
@@ -97,7 +97,7 @@ def test_a_reader_at_the_limit_is_not_dropped() -> None:
     assert not reader.dropped
 
 
-def test_bytes_are_bounded_too_but_one_message_always_fits() -> None:
+def test_bytes_per_channel_are_bounded_but_one_message_always_fits() -> None:
     some = Feed(encode=lambda _: b"x" * (3 << 20))
     reader = some.subscribe()
     some.publish(record(1))
@@ -108,7 +108,7 @@ def test_bytes_are_bounded_too_but_one_message_always_fits() -> None:
     assert reader.dropped
 
 
-def test_all_channels_together_are_bounded() -> None:
+def test_total_bytes_are_bounded() -> None:
     some = Feed(encode=lambda _: b"x" * (1 << 20))
     readers = [some.subscribe(Selection(topics=frozenset({str(number)}))) for number in range(100)]
     readers += [some.subscribe(limit=limit) for limit in range(10, 110)]
@@ -131,7 +131,7 @@ def test_over_the_total_the_largest_channel_loses_its_oldest_messages_first() ->
     assert some.dropped == 16
 
 
-def test_what_all_have_read_is_let_go() -> None:
+def test_messages_are_freed_when_all_have_read_them() -> None:
     some = feed()
     one, other = some.subscribe(), some.subscribe()
     for seq in range(1, 100):
@@ -142,7 +142,7 @@ def test_what_all_have_read_is_let_go() -> None:
     assert some._bytes == 0
 
 
-def test_what_the_last_reader_left_unread_is_let_go_with_it() -> None:
+def test_messages_are_freed_when_the_last_lagging_subscriber_closes() -> None:
     some = feed()
     one, other = some.subscribe(), some.subscribe()
     some.publish(record(1))
@@ -155,7 +155,7 @@ def test_what_the_last_reader_left_unread_is_let_go_with_it() -> None:
     assert some.readers == 0
 
 
-def test_a_reader_that_left_without_reading_holds_nothing_back() -> None:
+def test_a_closed_subscriber_keeps_no_messages() -> None:
     some = feed()
     with some.subscribe(), some.subscribe() as stays:
         some.publish(record(1))
@@ -165,7 +165,7 @@ def test_a_reader_that_left_without_reading_holds_nothing_back() -> None:
     assert some._channels == {}
 
 
-def test_a_take_is_bounded_but_never_empty() -> None:
+def test_a_take_is_bounded_but_returns_at_least_one_message() -> None:
     some = Feed(encode=lambda _: b"12345")
     reader = some.subscribe()
     for seq in range(1, 6):
@@ -173,7 +173,7 @@ def test_a_take_is_bounded_but_never_empty() -> None:
     assert [len(reader.take(max_bytes=size)) for size in (1, 10, 14)] == [1, 2, 2]
 
 
-def test_numbers_that_were_passed_over_are_told_to_everybody() -> None:
+def test_a_gap_in_the_numbers_is_reported_to_all_subscribers() -> None:
     some = feed(last_seq=7)
     picky = some.subscribe(Selection(kinds=frozenset({"broker_down"})))
     some.publish(record(10))
@@ -182,14 +182,14 @@ def test_numbers_that_were_passed_over_are_told_to_everybody() -> None:
     assert picky.take() == []
 
 
-def test_without_a_last_number_nothing_is_missed() -> None:
+def test_without_a_last_number_no_gap_is_reported() -> None:
     some = feed()
     reader = some.subscribe()
     some.publish(record(10))
     assert reader.take() == [Message(10, b"10")]
 
 
-def test_a_record_without_number_is_passed_on_and_moves_nothing() -> None:
+def test_a_record_without_a_number_does_not_change_the_position() -> None:
     some = feed(last_seq=7)
     reader = some.subscribe()
     some.publish(record(0))
@@ -197,7 +197,7 @@ def test_a_record_without_number_is_passed_on_and_moves_nothing() -> None:
     assert (some.last_seq, reader.resume_after) == (7, 7)
 
 
-def test_a_reader_is_done_with_what_it_does_not_want() -> None:
+def test_records_that_do_not_match_count_as_processed() -> None:
     some = feed(last_seq=7)
     reader = some.subscribe(Selection(kinds=frozenset({"broker_down"})))
     some.publish(record(8))
@@ -210,7 +210,7 @@ def test_a_reader_is_done_with_what_it_does_not_want() -> None:
 
 
 @asynchronous
-async def test_waiting_ends_with_the_next_wanted_record() -> None:
+async def test_wait_ends_with_the_next_matching_record() -> None:
     some = feed()
     reader = some.subscribe(Selection(kinds=frozenset({"broker_down"})))
     waiting = asyncio.ensure_future(reader.wait(30))
@@ -225,7 +225,7 @@ async def test_waiting_ends_with_the_next_wanted_record() -> None:
 
 
 @asynchronous
-async def test_waiting_for_nothing_ends_and_leaves_nothing_behind() -> None:
+async def test_wait_times_out_and_leaves_no_future() -> None:
     some = feed()
     reader = some.subscribe()
     assert not await reader.wait(0.001)
@@ -233,7 +233,7 @@ async def test_waiting_for_nothing_ends_and_leaves_nothing_behind() -> None:
 
 
 @asynchronous
-async def test_readers_are_woken_a_few_at_a_time() -> None:
+async def test_subscribers_are_woken_in_batches() -> None:
     some = feed()
     readers = [some.subscribe() for _ in range(200)]
     waiting = [asyncio.ensure_future(reader.wait(30)) for reader in readers]
@@ -248,7 +248,7 @@ async def test_readers_are_woken_a_few_at_a_time() -> None:
 
 
 @asynchronous
-async def test_closing_wakes_everybody() -> None:
+async def test_close_wakes_all_subscribers() -> None:
     some = feed()
     readers = [some.subscribe(), some.subscribe(Selection(kinds=frozenset({"broker_down"})))]
     waiting = [asyncio.ensure_future(reader.wait(30)) for reader in readers]
@@ -259,7 +259,7 @@ async def test_closing_wakes_everybody() -> None:
 
 
 @pytest.mark.parametrize("watchers", [0, 1, 1000])
-def test_everybody_gets_everything(watchers: int) -> None:
+def test_all_subscribers_receive_all_records(watchers: int) -> None:
     some = feed()
     readers = [some.subscribe() for _ in range(watchers)]
     for seq in range(1, 51):
@@ -270,7 +270,7 @@ def test_everybody_gets_everything(watchers: int) -> None:
 
 
 @pytest.mark.parametrize("event", EVERY_KIND, ids=lambda event: type(event).__name__)
-def test_a_reader_gets_what_the_selection_says(event: Event) -> None:
+def test_the_feed_matches_like_the_selection(event: Event) -> None:
     words = (frozenset[str](), frozenset({"a", "10.0.0.1:10911"}), frozenset({"T"}), frozenset({"U", "none"}))
     kinds = (frozenset[str](), frozenset({"broker_up", "topics_changed", "topic_deleted"}))
     selections = [

@@ -1,4 +1,4 @@
-"""What happens is journalled, noted and published, in this order."""
+"""Events are journalled, logged and published, in this order."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ def journal_in(folder: Path) -> Writer:
     ).writer
 
 
-def test_every_event_is_journalled_noted_and_published(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_event_is_journalled_logged_and_published(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     journal, feed = journal_in(tmp_path), list[Record]()
     recorder = Recorder(event_log=event_log(), ns="n", boot="b", journal=journal, publish=feed.append)
     with caplog.at_level(logging.INFO, logger="routebook"):
@@ -47,7 +47,7 @@ def test_every_event_is_journalled_noted_and_published(tmp_path: Path, caplog: p
     assert (feed[0].ns, feed[0].boot, feed[0].at, feed[0].event) == ("n", "b", 9, UP)
 
 
-def test_who_asked_is_told_where_somebody_did() -> None:
+def test_peer_and_code_are_recorded_with_requested_changes() -> None:
     feed: list[Record] = []
     recorder = Recorder(event_log=event_log(), ns="n", boot="b", publish=feed.append)
     recorder.record([KV, UP], at_ms=1, peer="10.0.0.9:1", code=100)
@@ -65,7 +65,7 @@ def test_who_asked_is_told_where_somebody_did() -> None:
     assert (denied.peer, denied.code) == ("10.0.0.9:1", 318)
 
 
-def test_numbers_go_on_where_the_journal_was(tmp_path: Path) -> None:
+def test_sequence_numbers_continue_after_the_journal(tmp_path: Path) -> None:
     journal = journal_in(tmp_path)
     Recorder(event_log=event_log(), ns="n", boot="b", journal=journal).record([UP], at_ms=1)
     journal.stop()
@@ -74,7 +74,7 @@ def test_numbers_go_on_where_the_journal_was(tmp_path: Path) -> None:
     assert again.record([UP], at_ms=1) == 2
 
 
-def test_without_a_journal_it_numbers_and_nobody_waits() -> None:
+def test_without_a_journal_events_are_numbered_and_durable_at_once() -> None:
     async def play() -> tuple[int, bool]:
         recorder = Recorder(event_log=event_log(), ns="n", boot="b")
         seq = recorder.record([UP, DOWN], at_ms=1)
@@ -83,7 +83,7 @@ def test_without_a_journal_it_numbers_and_nobody_waits() -> None:
     assert asyncio.run(play()) == (2, True)
 
 
-def test_durable_is_on_disk(tmp_path: Path) -> None:
+def test_a_durable_record_is_on_disk(tmp_path: Path) -> None:
     async def play() -> bool:
         journal = journal_in(tmp_path)
         journal.start()
@@ -97,7 +97,7 @@ def test_durable_is_on_disk(tmp_path: Path) -> None:
     assert asyncio.run(play())
 
 
-def test_a_disk_that_fails_is_counted_and_holds_nobody_back() -> None:
+def test_a_failed_write_is_counted_and_does_not_block() -> None:
     async def play() -> tuple[bool, int]:
         files = FaultyFiles()
         opened = open_journal(files, ns="n", boot="b", options=JournalOptions(), now_ms=lambda: 5)
@@ -112,14 +112,14 @@ def test_a_disk_that_fails_is_counted_and_holds_nobody_back() -> None:
     assert asyncio.run(play()) == (False, 1)
 
 
-def test_a_disk_that_hangs_does_not_hold_an_answer_back_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_disk_delays_an_answer_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, "_DURABLE_TIMEOUT_S", 0.01)
 
     async def play() -> tuple[bool, int]:
         opened = open_journal(FaultyFiles(), ns="n", boot="b", options=JournalOptions(), now_ms=lambda: 5)
-        recorder = Recorder(event_log=event_log(), ns="n", boot="b", journal=opened.writer)  # nobody writes
+        recorder = Recorder(event_log=event_log(), ns="n", boot="b", journal=opened.writer)  # its thread is not started
         kept = await recorder.durable(recorder.record([ServerStopped(reason="x")], at_ms=1))
-        opened.writer.stop()  # now it comes, too late
+        opened.writer.stop()  # writes the record, too late
         await asyncio.sleep(0)
         return kept, recorder.unkept
 

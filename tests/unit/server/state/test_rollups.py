@@ -1,4 +1,4 @@
-"""The rows of a minute become events, a few at a time, on the minute and at the end."""
+"""The rows of a minute are recorded in batches, at the end of the minute and at shutdown."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from tests.support.in_process_server import until
 
 
 class Bench:
-    """A meter, and a wall clock that the test sets. It shows the end of a minute first."""
+    """A meter, and a wall clock that the test sets, first to the end of a minute."""
 
     def __init__(self) -> None:
         self.wall_ms = 119_990
@@ -32,7 +32,7 @@ class Bench:
         return [record.event for record in self.feed if isinstance(record.event, HeartbeatMinute)]
 
 
-def test_when_the_minute_ends_its_rows_are_recorded() -> None:
+def test_rows_are_recorded_when_the_minute_ends() -> None:
     async def play() -> Bench:
         bench = Bench()
         bench.rollups.start()
@@ -49,7 +49,7 @@ def test_when_the_minute_ends_its_rows_are_recorded() -> None:
     assert (last.minute_ms, last.addr) == (120_000, "0:1")
 
 
-def test_stopping_records_what_is_left_at_once() -> None:
+def test_stop_records_the_remaining_rows() -> None:
     async def play() -> Bench:
         bench = Bench()
         bench.rollups.start()
@@ -60,7 +60,7 @@ def test_stopping_records_what_is_left_at_once() -> None:
     assert len(asyncio.run(play()).rows) == 250
 
 
-def test_a_round_that_fails_is_noted_and_the_next_one_comes() -> None:
+def test_a_failure_does_not_end_the_rollups() -> None:
     async def play() -> Bench:
         bench = Bench()
         take = bench.meter.take
@@ -70,13 +70,15 @@ def test_a_round_that_fails_is_noted_and_the_next_one_comes() -> None:
             nonlocal failed
             if not failed:
                 failed = True
-                raise ValueError("broken on purpose")
+                raise ValueError("injected")
             return take(minute_ms)
 
         bench.rollups._meter = type("Broken", (), {"take": staticmethod(broken)})()
         bench.rollups.start()
         bench.beat(1)
-        await until(lambda: len(bench.rows) == 1, "the next round")  # the clock stands, so a minute is 10 ms
+        await until(
+            lambda: len(bench.rows) == 1, "the next minute"
+        )  # the wall clock stands still, so a minute ends every 10 ms
         bench.rollups.stop()
         return bench
 

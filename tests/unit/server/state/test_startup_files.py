@@ -1,4 +1,4 @@
-"""What is read at the start: settings files in their order, and the KV file, which is never overwritten unread."""
+"""Settings files in their order of precedence, and the KV file."""
 
 from pathlib import Path
 
@@ -15,14 +15,14 @@ def load(home: Path, file: Path | None = None, *options: tuple[str, str, str], *
     return load_settings(home=home, file=file, environ=environ, options=[NO_TLS_FILE, *options])
 
 
-def test_without_any_file_there_are_defaults(tmp_path: Path) -> None:
+def test_without_a_file_defaults_apply(tmp_path: Path) -> None:
     settings = load(tmp_path)
     assert settings.listen_port == 9876
     assert settings.kv_config_path == f"{tmp_path}/kvConfig.json"
     assert settings.config_store_path == f"{tmp_path}/namesrv.properties"
 
 
-def test_the_file_in_the_home_folder_is_read_unless_another_is_named(tmp_path: Path) -> None:
+def test_the_file_in_the_home_folder_is_the_default(tmp_path: Path) -> None:
     (tmp_path / "namesrv.properties").write_bytes(b"listenPort=1\n")
     other = tmp_path / "other.properties"
     other.write_bytes(b"waitSecondsForService=7\n")
@@ -32,7 +32,7 @@ def test_the_file_in_the_home_folder_is_read_unless_another_is_named(tmp_path: P
     assert settings.config_store_path == str(other)
 
 
-def test_environment_and_options_come_after_the_file(tmp_path: Path) -> None:
+def test_environment_and_options_override_the_file(tmp_path: Path) -> None:
     (tmp_path / "namesrv.properties").write_bytes(b"listenPort=1\nwaitSecondsForService=1\norderMessageEnable=true\n")
     settings = load(
         tmp_path,
@@ -50,7 +50,7 @@ def test_files_are_latin1_as_in_java(tmp_path: Path) -> None:
     assert load(tmp_path).kv_config_path == "/é/中"
 
 
-def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+def test_a_named_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"settings file .*none\.properties does not exist"):
         load(tmp_path, tmp_path / "none.properties")
     with pytest.raises(SettingsError, match=r"cannot read .*: Is a directory"):
@@ -63,7 +63,7 @@ def test_an_error_names_the_line(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_javas_tls_file_comes_before_the_settings_file(tmp_path: Path) -> None:
+def test_the_settings_file_overrides_the_tls_file_of_java(tmp_path: Path) -> None:
     tls = tmp_path / "tls.properties"
     tls.write_bytes(b"tls.server.mode=enforcing\ntls.server.keyPath=tls-file\n")
     (tmp_path / "namesrv.properties").write_bytes(b"routebook.tls.keyPath=settings-file\n")

@@ -1,4 +1,4 @@
-"""What is known at a start, from a snapshot and what the journal tells since, whole or not."""
+"""Recovery of the tables from a snapshot and the journal records after it, complete or damaged."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tests.support.route_tables import OTHER, PLAIN, SLAVE, dump, key, register,
 
 
 class Past:
-    """A home whose NameServer has seen something. The clock stands at 1000."""
+    """A home with a journal. The clock shows 1000."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -51,7 +51,7 @@ class Past:
         else:
             self.writer.commit()
 
-    def recalled(self, *, cold: bool = False, **settings: str) -> RecoveredState:
+    def recover(self, *, cold: bool = False, **settings: str) -> RecoveredState:
         values = {key.replace("_", "."): value for key, value in settings.items()}
         built = Settings.build([from_values(values)], home=str(self.home))
         return warm_start(self.home, ns="n", settings=built, now_ms=1_000, wall_ms=lambda: 5, cold=cold)
@@ -65,129 +65,129 @@ def past(tmp_path: Path) -> Past:
     return made
 
 
-def doubtful(memory: RecoveredState) -> set[str]:
-    return {key.addr for key, lease in memory.routes.lease_table.items() if lease.doubtful}
+def uncertain(state: RecoveredState) -> set[str]:
+    return {key.addr for key, lease in state.routes.lease_table.items() if lease.doubtful}
 
 
-def test_nothing_at_all_is_fine(tmp_path: Path) -> None:
-    memory = warm_start(tmp_path, ns="n", settings=Settings.build(), now_ms=0, wall_ms=lambda: 5)
-    assert (memory.recovered, memory.replayed, memory.problems, memory.repairs) == (0, 0, (), ())
-    assert memory.journal.status().last_seq == 0
+def test_an_empty_home_gives_empty_tables(tmp_path: Path) -> None:
+    state = warm_start(tmp_path, ns="n", settings=Settings.build(), now_ms=0, wall_ms=lambda: 5)
+    assert (state.recovered, state.replayed, state.problems, state.repairs) == (0, 0, (), ())
+    assert state.journal.status().last_seq == 0
 
 
-def test_from_the_journal_alone(past: Past) -> None:
+def test_recovery_from_the_journal_only(past: Past) -> None:
     past.end()
-    memory = past.recalled()
-    assert dump(memory.routes) == dump(past.table)
-    assert (memory.recovered, memory.replayed, memory.problems, doubtful(memory)) == (2, 4, (), set())
-    lease = memory.routes.lease_table[key(OTHER)]
+    state = past.recover()
+    assert dump(state.routes) == dump(past.table)
+    assert (state.recovered, state.replayed, state.problems, uncertain(state)) == (2, 4, (), set())
+    lease = state.routes.lease_table[key(OTHER)]
     assert lease.last_update_ms + lease.timeout_ms == 121_000
 
 
-def test_from_a_snapshot_and_what_follows(past: Past) -> None:
+def test_recovery_from_a_snapshot_and_the_journal_tail(past: Past) -> None:
     past.snapshot()
     past.register("c", SLAVE, "V")
     past.end()
-    memory = past.recalled(routebook_recoveredLeaseSeconds="10")
-    assert dump(memory.routes) == dump(past.table)
-    assert (memory.recovered, memory.replayed) == (3, 2)
-    lease = memory.routes.lease_table[key(OTHER)]
+    state = past.recover(routebook_recoveredLeaseSeconds="10")
+    assert dump(state.routes) == dump(past.table)
+    assert (state.recovered, state.replayed) == (3, 2)
+    lease = state.routes.lease_table[key(OTHER)]
     assert lease.last_update_ms + lease.timeout_ms == 11_000
 
 
-def test_from_a_snapshot_alone_numbers_go_on_beyond_it(past: Past) -> None:
+def test_recovery_from_a_snapshot_only_continues_after_its_number(past: Past) -> None:
     past.snapshot()
     past.end()
     for path in (past.home / "journal").iterdir():
         path.unlink()
-    memory = past.recalled()
-    assert dump(memory.routes) == dump(past.table)
-    assert memory.journal.status().last_seq >= past.seq
-    assert doubtful(memory) == set()
+    state = past.recover()
+    assert dump(state.routes) == dump(past.table)
+    assert state.journal.status().last_seq >= past.seq
+    assert uncertain(state) == set()
 
 
-def test_cold_is_empty_and_numbers_go_on(past: Past) -> None:
+def test_a_cold_start_is_empty_and_continues_the_numbers(past: Past) -> None:
     past.snapshot()
     past.end()
-    memory = past.recalled(cold=True)
-    assert (memory.recovered, memory.cold) == (0, True)
-    assert memory.routes.topics() == []
-    assert memory.journal.status().last_seq == past.seq
+    state = past.recover(cold=True)
+    assert (state.recovered, state.cold) == (0, True)
+    assert state.routes.topics() == []
+    assert state.journal.status().last_seq == past.seq
 
 
-def test_a_cold_start_in_the_journal_forgets_what_was_before(past: Past) -> None:
+def test_a_cold_start_in_the_journal_clears_the_tables(past: Past) -> None:
     past.record(ServerStarted(version="v", listen="l", cold=True))
     past.table = RouteTable()
     past.register("c", SLAVE, "V")
     past.end()
-    assert dump(past.recalled().routes) == dump(past.table)
+    assert dump(past.recover().routes) == dump(past.table)
 
 
-def test_after_a_crash_the_last_change_is_doubted(past: Past) -> None:
+def test_after_a_crash_the_last_changed_broker_is_uncertain(past: Past) -> None:
     past.end(orderly=False)
-    memory = past.recalled()
-    assert dump(memory.routes) == dump(past.table)
-    assert doubtful(memory) == {OTHER}
+    state = past.recover()
+    assert dump(state.routes) == dump(past.table)
+    assert uncertain(state) == {OTHER}
 
 
-def test_after_a_crash_a_whole_change_is_not(past: Past) -> None:
+def test_after_a_crash_a_single_event_change_is_certain(past: Past) -> None:
     past.record(*past.table.wipe_write("b")[1].events)
     past.end(orderly=False)
-    assert doubtful(past.recalled()) == set()
+    assert uncertain(past.recover()) == set()
 
 
-def test_a_torn_end_is_cut_off_and_said(past: Past) -> None:
+def test_a_torn_last_line_is_cut_off_and_reported(past: Past) -> None:
     past.end(orderly=False)
     (segment,) = past.segments()
     segment.write_bytes(segment.read_bytes()[:-20])
-    memory = past.recalled()
-    assert any("torn last line" in wrong for wrong in memory.problems)
-    assert memory.replayed == 3
-    assert set(memory.routes.topics()) == {"a", "T", "U"}
-    assert doubtful(memory) == {OTHER}
+    state = past.recover()
+    assert any("torn last line" in problem for problem in state.problems)
+    assert state.replayed == 3
+    assert set(state.routes.topics()) == {"a", "T", "U"}
+    assert uncertain(state) == {OTHER}
 
 
-def test_a_hole_makes_all_of_it_doubtful(past: Past) -> None:
+def test_a_hole_makes_all_brokers_uncertain(past: Past) -> None:
     past.end(orderly=False)
     (segment,) = past.segments()
     lines = segment.read_bytes().splitlines(keepends=True)
     segment.write_bytes(b"".join([*lines[:1], *lines[2:]]))  # the topics of the first broker
-    memory = past.recalled()
-    assert doubtful(memory) == {"a:1", OTHER}
-    assert any("record 2 missing" in wrong for wrong in memory.problems)
-    assert set(memory.routes.topics()) == {"b", "T"}
+    state = past.recover()
+    assert uncertain(state) == {"a:1", OTHER}
+    assert any("record 2 missing" in problem for problem in state.problems)
+    assert set(state.routes.topics()) == {"b", "T"}
 
 
-def test_a_hole_before_the_snapshot_does_not_matter(past: Past) -> None:
-    past.writer._backlog.next_seq += 1  # a number that nobody will find
+def test_a_hole_before_the_snapshot_is_ignored(past: Past) -> None:
+    past.writer._backlog.next_seq += 1  # a number without a record
     past.register("c", SLAVE, "V")
     past.snapshot()
     past.register("c", SLAVE, "V", "W", counter=2)
     past.end()
-    memory = past.recalled()
-    assert dump(memory.routes) == dump(past.table)
-    assert (doubtful(memory), memory.problems) == (set(), ())
+    state = past.recover()
+    assert dump(state.routes) == dump(past.table)
+    assert (uncertain(state), state.problems) == (set(), ())
 
 
-def test_a_told_hole_after_the_snapshot_is_doubted(past: Past) -> None:
+def test_a_recorded_hole_after_the_snapshot_makes_all_brokers_uncertain(past: Past) -> None:
     past.snapshot()
     past.record(JournalHole(first_missing=4, last_missing=4, count=1, why="test"))
     past.writer._backlog.next_seq += 1
     past.register("c", SLAVE, "V")
     past.end()
-    assert doubtful(past.recalled()) == {"a:1", OTHER, SLAVE}
+    assert uncertain(past.recover()) == {"a:1", OTHER, SLAVE}
 
 
-def test_topics_whose_broker_left_in_the_crash_go_and_that_is_recorded(past: Past) -> None:
+def test_topics_of_a_broker_that_left_in_the_crash_are_removed_and_recorded(past: Past) -> None:
     down, *_ = past.table.unregister(key(OTHER), broker="b", broker_id=0, connection=1, policy=PLAIN).events
-    past.record(down)  # and not the event that its topics are gone
+    past.record(down)  # without the event that removes its topics
     past.end(orderly=False)
-    memory = past.recalled()
-    assert dump(memory.routes) == dump(past.table)
-    assert [getattr(event, "removed", None) for event in memory.repairs] == [("T", "b")]
+    state = past.recover()
+    assert dump(state.routes) == dump(past.table)
+    assert [getattr(event, "removed", None) for event in state.repairs] == [("T", "b")]
 
 
-def test_a_journal_of_somebody_else_stops_the_start(past: Past) -> None:
+def test_a_journal_of_another_nameserver_stops_the_start(past: Past) -> None:
     past.end()
     with pytest.raises(HomeError, match=r"belongs to NameServer n.*routebook\.journal\.enabled=false"):
         warm_start(past.home, ns="other", settings=Settings.build(), now_ms=0, wall_ms=lambda: 5)

@@ -1,4 +1,4 @@
-"""Disks and clocks that misbehave: the NameServer serves on, says so, and knows afterwards what it can."""
+"""Disk and clock faults: the NameServer keeps serving, reports the fault, and recovers its state afterwards."""
 
 import asyncio
 import itertools
@@ -27,7 +27,7 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    """A home with a small disk of its own for the journal."""
+    """A home whose journal is on a small disk of its own."""
     (tmp_path / "home").mkdir()
     with small_disk(tmp_path / "home" / "journal") as disk:
         yield disk
@@ -39,13 +39,13 @@ def journal_part(server: Server) -> tuple[Condition, str]:
 
 
 def is_written(server: Server) -> bool:
-    """Without a word about upkeep, which looks again after a minute."""
+    """Ignores segment removal, which retries after a minute."""
     assert server.persistence.state is not None
     return server.persistence.state.journal.status().state == "writing"
 
 
 async def serves(server: Server, *, topic: str = "TopicTest") -> None:
-    """Registrations, look-ups and admin writes are answered, whatever the disk does."""
+    """Check that registrations, look-ups and admin writes are answered."""
     async with connected(server) as talk:
         many = register(topics=[topic, *(f"{topic}-{n}" for n in range(200))])
         assert (await talk.ask(many)).code == 0
@@ -55,7 +55,7 @@ async def serves(server: Server, *, topic: str = "TopicTest") -> None:
     await until(lambda: not server.nameserver.routes.lease_table, "the connection to be gone")
 
 
-def known_at_start(home: Path) -> dict[str, object]:
+def tables_at_start(home: Path) -> dict[str, object]:
     """The tables of a server that has just started."""
 
     async def play() -> dict[str, object]:
@@ -65,7 +65,7 @@ def known_at_start(home: Path) -> dict[str, object]:
     return asyncio.run(play())
 
 
-def known_at_stop(home: Path) -> dict[str, object]:
+def tables_at_stop(home: Path) -> dict[str, object]:
     """The tables of a server that has stopped with a broker connected."""
 
     async def play() -> dict[str, object]:
@@ -100,17 +100,17 @@ def test_a_full_disk_stops_the_journal_not_the_nameserver(disk: SmallDisk) -> No
 
     asyncio.run(play())
     assert [change.key for change in events(home, KvChanged)] == ["key"]
-    assert known_at_stop(home) == known_at_start(home)
+    assert tables_at_stop(home) == tables_at_start(home)
 
 
-def test_records_that_were_dropped_are_told_of_and_a_snapshot_makes_up_for_them(disk: SmallDisk) -> None:
+def test_dropped_records_are_a_hole_that_a_snapshot_covers(disk: SmallDisk) -> None:
     home, killed = disk.path.parent, disk.path.parent.parent / "killed"
 
     async def play() -> dict[str, object]:
         async with running(home) as server, connected(server) as talk:
             assert server.persistence.state is not None
             assert server.persistence.snapshots is not None
-            server.persistence.state.journal._backlog._max_records = 4  # as a long outage fills a larger one
+            server.persistence.state.journal._backlog._max_records = 4  # a long outage fills a larger backlog
             disk.fill()
             for n in range(30):
                 topics = [f"t{n}", *(f"t{n}-{m}" for m in range(100))]
@@ -123,17 +123,17 @@ def test_records_that_were_dropped_are_told_of_and_a_snapshot_makes_up_for_them(
                 lambda: server.persistence.snapshots is not None and server.persistence.snapshots.taken > taken,
                 "a snapshot",
             )
-            shutil.copytree(home, killed)  # what a crash in this moment would leave
+            shutil.copytree(home, killed)  # the state after a crash at this moment
             return dump(server.nameserver.routes)
 
     before = asyncio.run(play())
     assert sum(hole.count for hole in events(killed, JournalHole)) > 0
-    assert known_at_start(killed) == before
+    assert tables_at_start(killed) == before
 
 
-def test_a_read_only_folder_does_not_keep_it_from_starting_or_knowing(disk: SmallDisk) -> None:
+def test_a_read_only_journal_does_not_prevent_the_start_or_recovery(disk: SmallDisk) -> None:
     home = disk.path.parent
-    before = known_at_stop(home)
+    before = tables_at_stop(home)
     disk.remount("ro")
 
     async def play() -> None:
@@ -149,10 +149,10 @@ def test_a_read_only_folder_does_not_keep_it_from_starting_or_knowing(disk: Smal
     asyncio.run(play())
     (hole,) = events(home, JournalHole)
     assert "Read-only file system" in hole.why
-    assert hole.count >= 5, "what happened while not even numbers could be promised"
+    assert hole.count >= 5, "records that could not be numbered in advance"
 
 
-def test_a_segment_deleted_under_it(tmp_path: Path) -> None:
+def test_a_deleted_segment_is_a_hole(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def play() -> dict[str, object]:
@@ -163,7 +163,7 @@ def test_a_segment_deleted_under_it(tmp_path: Path) -> None:
                 segment.unlink()
             assert (await talk.ask(Request(code=327, ext={"brokerName": "broker-a"}))).code == 0
             assert (await talk.ask(route("TopicTest"))).code == 0
-            await until(lambda: journal_part(server)[0] is Condition.OK, "it is noticed and made good")
+            await until(lambda: journal_part(server)[0] is Condition.OK, "the journal to be repaired")
             before = dump(server.nameserver.routes)
             await server.stop()
             return before
@@ -171,10 +171,10 @@ def test_a_segment_deleted_under_it(tmp_path: Path) -> None:
     before = asyncio.run(play())
     (hole,) = events(home, JournalHole)
     assert "deleted while it was open" in hole.why
-    assert known_at_start(home) == before
+    assert tables_at_start(home) == before
 
 
-def test_the_whole_folder_deleted_under_it(tmp_path: Path) -> None:
+def test_a_deleted_state_folder_is_created_again(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def play() -> dict[str, object]:
@@ -189,10 +189,10 @@ def test_the_whole_folder_deleted_under_it(tmp_path: Path) -> None:
             return before
 
     before = asyncio.run(play())
-    assert known_at_start(home) == before
+    assert tables_at_start(home) == before
 
 
-def test_a_clock_that_jumps_back_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wall_clock_that_jumps_back_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, real = tmp_path / "home", Clock.wall_ms
     back = False
 
@@ -209,7 +209,7 @@ def test_a_clock_that_jumps_back_an_hour(tmp_path: Path, monkeypatch: pytest.Mon
             back = True
             assert (await talk.ask(Request(code=327, ext={"brokerName": "broker-a"}))).code == 0
             server._housekeeping._scan()
-            assert (await talk.ask(route("TopicTest"))).code == 0, "no lease is measured by the clock on the wall"
+            assert (await talk.ask(route("TopicTest"))).code == 0, "leases use the monotonic clock"
             assert journal_part(server)[0] is Condition.OK
             before = dump(server.nameserver.routes)
             await server.stop()
@@ -221,4 +221,4 @@ def test_a_clock_that_jumps_back_an_hour(tmp_path: Path, monkeypatch: pytest.Mon
     jumps = [later.at - earlier.at for earlier, later in itertools.pairwise(found)]
     assert min(jumps) < -HOUR_MS + 60_000
     assert not verify(FolderFiles(home / "journal")).damage
-    assert known_at_start(home) == before, "and the clock is still wrong"
+    assert tables_at_start(home) == before, "with the clock still wrong"

@@ -1,4 +1,4 @@
-"""History and peers beside a server in this process: they start after it listens, and tell its recorder and health."""
+"""Peer comparison of a server: events and health."""
 
 import time
 from collections.abc import AsyncIterator
@@ -7,16 +7,13 @@ from pathlib import Path
 
 from routebook.client.client import NameServerClient
 from routebook.events import PeerDiverged
-from routebook.journal.files import FolderFiles
 from routebook.kv import KvStore
 from routebook.server.observe.health import Condition
 from routebook.server.peers import open_peers, peers_health
 from routebook.server.server import Server
-from routebook.server.state.history_index import HistoryIndex
 from routebook.server.state.home import Home
 from routebook.settings import Settings, from_values
 from tests.support.asynchronous import asynchronous
-from tests.support.http import until
 from tests.support.journals import events
 from tests.support.route_tables import registration
 
@@ -38,28 +35,7 @@ async def serving(path: Path, **given: str) -> AsyncIterator[Server]:
 
 
 @asynchronous
-async def test_a_server_has_a_past(tmp_path: Path) -> None:
-    told: list[str] = []
-    history = HistoryIndex(tmp_path, FolderFiles(tmp_path / "journal"), wall_ms=_wall_ms, log=told.append)
-    assert history.health().condition is Condition.OK
-    async with serving(tmp_path) as server:
-        answers = history.start()
-        async with NameServerClient(server.address) as client:
-            await client.register_broker(registration(topics=["T", "U"]))
-            await until(lambda: history.health().facts["last_seq"] == server.recorder.last_seq)
-            past = answers.route_at("T", _wall_ms())
-            assert past.route is not None
-            assert past.certainty.observed
-        last = server.recorder.last_seq
-    history.stop()
-    part = history.health()
-    assert (part.facts["state"], part.condition) == ("stopped", Condition.OK)
-    assert int(part.facts["last_seq"] or 0) > last  # what happened while it stopped is there, too
-    assert told == []
-
-
-@asynchronous
-async def test_a_server_that_diverges_says_so(tmp_path: Path) -> None:
+async def test_a_diverged_peer_is_recorded_and_degrades_health(tmp_path: Path) -> None:
     async with serving(tmp_path / "1") as other:
         peers_setting = {"routebook.peers": other.address, "routebook.peers.divergedSeconds": "0"}
         async with serving(tmp_path / "2", **peers_setting) as server, NameServerClient(server.address) as client:
