@@ -40,6 +40,11 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, str] | None = None
 
 
+def without_order_config(routes: Mapping[str, TopicRoute]) -> dict[str, TopicRoute]:
+    """Routes without the order configuration, which is not part of the route tables."""
+    return {topic: msgspec.structs.replace(route, order_topic_conf=None) for topic, route in routes.items()}
+
+
 class Disagreement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing, and what each NameServer has of it; None where it lacks it."""
 

@@ -163,7 +163,7 @@ def test_a_topic_is_deleted(context: BrowserContext, ns: Process, broker: Client
     page.get_by_role("button", name="Review…").click()
     confirm = page.get_by_test_id("confirm")
     expect(confirm.locator("tr", has_text="topic payments on ours")).to_contain_text("4 read queues, 4 write queues")
-    expect(confirm).to_contain_text("brings it back")
+    expect(confirm).to_contain_text("adds it again")
     assert program.get("/v1/routes/payments").status_code == 200, "looking changes nothing"
     do_it(page)
     assert program.get("/v1/routes/payments").status_code == 404

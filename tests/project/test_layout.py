@@ -30,7 +30,6 @@ WITHOUT_COUNTERPART: Final = {
     "routes/test_java_route_info_manager.py",
     "routes/test_java_route_info_manager_new.py",
     "server/http/test_http_settings.py",
-    "server/http/test_recent.py",
     "server/test_access_file.py",
     "test_history_sessions.py",
     "test_settings_show.py",

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import msgspec
@@ -15,7 +15,7 @@ from routebook.journal.record import FORMAT_VERSION, Record
 from routebook.journal.write.open import open_journal
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.writer import Writer
-from routebook.server.http.app import Parts, build
+from routebook.server.http.app import Parts, create_app
 from routebook.server.http.context import HttpContext
 from routebook.server.http.guard import Guard
 from routebook.server.http.transport.hosts import allowed_hosts
@@ -66,7 +66,7 @@ class Rig:
     async def client(self, *, hosts: str = "") -> AsyncIterator[httpx.AsyncClient]:
         """Asks the application itself. For what is not a stream."""
         parts = Parts(self.context)
-        app = Guard(build(parts), self.context, hosts=allowed_hosts("127.0.0.1", setting=hosts))
+        app = Guard(create_app(parts), self.context, hosts=allowed_hosts("127.0.0.1", setting=hosts))
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         try:
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost:8876") as client:
@@ -88,6 +88,23 @@ def rig(
         yield Rig(writer, files, settings)
     finally:
         writer.stop()
+
+
+async def get_json(client: httpx.AsyncClient, path: str) -> Any:
+    """The body of a successful response."""
+    response = await client.get(path)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def problem_of(response: httpx.Response, status: int) -> dict[str, str]:
+    """The body of an error response, which has an error and a hint."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    problem: dict[str, str] = response.json()
+    assert set(problem) == {"error", "hint"}
+    assert all(problem.values())
+    return problem
 
 
 def change(number: int, *, namespace: str = "N") -> KvChanged:

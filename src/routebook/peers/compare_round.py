@@ -6,15 +6,16 @@ any other     106, 206, and 105 for topics of which only one has any, for those 
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
 import msgspec
 
+from routebook.client.bulk import fetch_topics
 from routebook.client.client import NameServerClient
-from routebook.disagreements import Disagreement, View, disagreements
-from routebook.errors import RequestError, TopicNotExist
+from routebook.disagreements import Disagreement, View, disagreements, without_order_config
+from routebook.errors import TopicNotExist
 from routebook.model import ClusterInfo, RoutePolicy, TopicRoute
 from routebook.peers.digest import FORMAT, BucketDigest, Digest
 from routebook.peers.digests import Digests
@@ -81,20 +82,13 @@ class Comparison:
 
     async def _by_sample(self, suspects: Sequence[str]) -> Round:
         info = await self._client.cluster_info()
-        there = set(await self._topics(info))
+        there = set(await fetch_topics(self._client, info))
         here = self._routes.topic_table.keys()
         one_sided = sorted(there ^ here)
         chosen = dict.fromkeys(chain(suspects, one_sided, self._next_in_turn(sorted(there & here))))
         topics = list(chosen)[:MOST_TOPICS]
         found = await self._differences(info, topics)
         return Round(found=found, topics=frozenset(topics), by="sample", requests=2 + len(topics))
-
-    async def _topics(self, info: ClusterInfo) -> Iterable[str]:
-        try:
-            return await self._client.topics()
-        except RequestError:  # Java: enableAllTopicList=false
-            lists = [await self._client.topics_of_cluster(cluster) for cluster in info.cluster_addr_table]
-            return chain.from_iterable(lists)
 
     def _next_in_turn(self, topics: Sequence[str]) -> list[str]:
         if not topics:
@@ -112,10 +106,5 @@ class Comparison:
             except TopicNotExist:
                 await asyncio.sleep(0)
         here = {topic: route for topic in topics if (route := self._routes.route(topic, _PLAIN)) is not None}
-        mine = View(who=HERE, info=self._routes.cluster_info(), routes=_unordered(here))
-        return disagreements([mine, View(who=self._peer, info=info, routes=_unordered(there))])
-
-
-def _unordered(routes: dict[str, TopicRoute]) -> dict[str, TopicRoute]:
-    """Without the order configuration, which is no part of the tables."""
-    return {topic: msgspec.structs.replace(route, order_topic_conf=None) for topic, route in routes.items()}
+        mine = View(who=HERE, info=self._routes.cluster_info(), routes=without_order_config(here))
+        return disagreements([mine, View(who=self._peer, info=info, routes=without_order_config(there))])

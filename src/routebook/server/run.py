@@ -37,7 +37,7 @@ def run(settings: Settings, home: Home, *, warnings: Iterable[str] = (), cold: b
 async def _serve(server: Server) -> str:
     stop = _stop_on_signal()
     address = server.nameserver.settings.http_listen
-    http = None if address is None else HttpListener(host=address[0], port=address[1], listening=_http_listens)
+    http = None if address is None else HttpListener(host=address[0], port=address[1], on_listening=_http_listens)
     await server.start()
     _announce(server)
     gc.collect()

@@ -1,4 +1,4 @@
-"""The application: all paths, what their handlers are given, and what they answer when something is wrong."""
+"""The Litestar application: all endpoints, their dependencies, error handling and the OpenAPI document."""
 
 from typing import Any, Final
 
@@ -14,73 +14,66 @@ from routebook.lenient_json import encode_json
 from routebook.peers.digests import Digests
 from routebook.server.http.api import (
     admin,
+    broker_activity,
+    brokers,
     compare,
-    digests,
     events,
     login,
+    lookups,
     peers,
-    probes,
     records,
-    timelines,
+    reports,
+    server,
+    topics,
 )
-from routebook.server.http.api import (
-    brokers as broker_pages,
-)
-from routebook.server.http.api import (
-    overview as now,
-)
-from routebook.server.http.api import (
-    tables as api,
-)
-from routebook.server.http.api.metrics import Metrics
-from routebook.server.http.api.schema_page import SchemaPage
-from routebook.server.http.auth.login_throttle import Attempts
+from routebook.server.http.auth.login_throttle import LoginThrottle
 from routebook.server.http.auth.sessions import Sessions
 from routebook.server.http.context import HttpContext
-from routebook.server.http.errors import Refusal, on_exception, on_http_exception, on_refusal
-from routebook.server.http.lake import reports
+from routebook.server.http.errors import ApiError, on_api_error, on_exception, on_http_exception
 from routebook.server.http.lake.reader import LakeReader
 from routebook.server.http.live.hub import Hub
-from routebook.server.http.live.journal_window import JournalPast
-from routebook.server.http.threads import Threads
+from routebook.server.http.live.journal_window import JournalWindow
+from routebook.server.http.thread_pool import ThreadPool
 from routebook.server.http.transport.litestar_app import LeanLitestar
+from routebook.server.http.views.metrics import Metrics
+from routebook.server.http.views.schema_page import SchemaPage
 from routebook.server.http.views.topic_names import TopicNames
 from routebook.server.http.views.topic_search import TopicSearch
 
-_HANDLERS: Final = (
-    probes.healthz,
-    probes.readyz,
-    probes.metrics,
-    api.server,
-    api.health,
-    api.clusters,
-    api.brokers,
-    api.broker,
-    api.topics,
-    api.route,
-    api.kv,
-    timelines.route_history,
-    timelines.broker_history,
-    digests.digest,
-    digests.bucket_digest,
-    peers.peers,
+_ENDPOINTS: Final = (
+    server.healthz,
+    server.readyz,
+    server.metrics,
+    server.server,
+    server.health,
+    server.overview,
+    server.strip,
+    server.settings,
+    server.kv,
+    brokers.clusters,
+    brokers.brokers,
+    brokers.broker,
+    brokers.broker_history,
+    brokers.broker_loss,
+    broker_activity.broker_sessions,
+    broker_activity.broker_beats,
+    topics.topics,
+    topics.search_topics,
+    topics.route,
+    topics.route_history,
+    lookups.demand,
+    lookups.misses,
     events.events,
-    now.overview,
-    now.strip,
-    now.search_topics,
-    now.demand,
-    now.misses,
-    now.settings,
-    broker_pages.broker_sessions,
-    broker_pages.broker_beats,
-    broker_pages.broker_loss,
     records.records,
+    peers.peers,
+    peers.digest,
+    peers.bucket_digest,
     compare.compare_allowed,
     compare.compare,
     reports.reports,
     reports.report,
 )
-_CONSOLE: Final = (
+_CONSOLE_ENDPOINTS: Final = (
     login.session,
     login.log_in,
     login.log_out,
@@ -91,11 +84,11 @@ _CONSOLE: Final = (
     admin.restore_write,
     admin.delete_topic,
 )
-_MOST_BODY_BYTES: Final = 64 * 1024
+_MAX_BODY_BYTES: Final = 64 * 1024
 
 
 class JsonResponse(Response[Any]):
-    """Names may hold half a surrogate pair, which Java lets through: it has no UTF-8, but JSON has an escape for it."""
+    """JSON that may contain lone surrogates, which Java accepts in names: they are escaped, as UTF-8 has none."""
 
     def render(self, content: Any, media_type: str, enc_hook: Any = None) -> bytes:
         if not isinstance(content, msgspec.Struct):
@@ -104,24 +97,24 @@ class JsonResponse(Response[Any]):
 
 
 class Parts:
-    """What handlers share."""
+    """Objects that endpoints share; `close` releases their threads and processes."""
 
     def __init__(self, context: HttpContext) -> None:
         self.context = context
-        self.topics = TopicNames(context.nameserver.routes)
+        self.topic_names = TopicNames(context.nameserver.routes)
+        self.topic_search = TopicSearch(self.topic_names)
         self.digests = Digests(context.nameserver.routes)
-        self.threads = Threads()
+        self.threads = ThreadPool()
         self.hub = Hub(context, self.threads)
-        self.search = TopicSearch(self.topics)
         self.lake = LakeReader()
         self.sessions = Sessions(context)
-        self.attempts = Attempts(most=context.nameserver.settings.console.login_attempts)
-        context.sessions = self.sessions.identity
-        self.scrape = Metrics(context)
+        self.throttle = LoginThrottle(max_failures=context.nameserver.settings.console.login_attempts)
+        context.session_identity = self.sessions.identity
+        self.metrics = Metrics(context)
         self.journal = (
             None
             if context.journal is None or context.journal_files is None
-            else JournalPast(context.journal_files, context.journal)
+            else JournalWindow(context.journal_files, context.journal)
         )
 
     def close(self) -> None:
@@ -131,43 +124,44 @@ class Parts:
             self.journal.close()
 
 
-def build(parts: Parts) -> Litestar:
-    """The application over these parts."""
-    given = {
-        "attempts": parts.attempts,
+def create_app(parts: Parts) -> Litestar:
+    """Build the application. The names of the dependencies are those of api/dependencies.py."""
+    dependencies = {
         "context": parts.context,
         "digests": parts.digests,
         "hub": parts.hub,
         "journal": parts.journal,
         "lake": parts.lake,
-        "names": parts.topics,
-        "scrape": parts.scrape,
-        "search": parts.search,
+        "prometheus": parts.metrics,
         "sessions": parts.sessions,
         "threads": parts.threads,
+        "throttle": parts.throttle,
+        "topic_names": parts.topic_names,
+        "topic_search": parts.topic_search,
     }
+    has_console = parts.context.nameserver.settings.console.enabled
     return LeanLitestar(
-        route_handlers=[*_HANDLERS, *(_CONSOLE if parts.context.nameserver.settings.console.enabled else ())],
-        dependencies={name: _always(part) for name, part in given.items()},
+        route_handlers=[*_ENDPOINTS, *(_CONSOLE_ENDPOINTS if has_console else ())],
+        dependencies={name: _provide(part) for name, part in dependencies.items()},
         exception_handlers={
-            Refusal: on_refusal,
+            ApiError: on_api_error,
             HTTPException: on_http_exception,
             Exception: on_exception,
         },
         openapi_config=OpenAPIConfig(
             title="Routebook",
             version=__version__,
-            description="What a RocketMQ NameServer knows, and knew. Times are milliseconds since the epoch.",
+            description="Current and past routes of a RocketMQ NameServer. Times are milliseconds since the epoch.",
             path="/schema",
             render_plugins=[SchemaPage(), JsonRenderPlugin()],
             use_handler_docstrings=True,
         ),
-        request_max_body_size=_MOST_BODY_BYTES,
+        request_max_body_size=_MAX_BODY_BYTES,
         response_class=JsonResponse,
         logging_config=None,
         debug=False,
     )
 
 
-def _always(part: object) -> Provide:
+def _provide(part: object) -> Provide:
     return Provide(lambda: part, use_cache=True, sync_to_thread=False)

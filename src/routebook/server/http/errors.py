@@ -1,34 +1,31 @@
-"""Everything that goes wrong is answered as JSON: what is wrong, and what to do."""
+"""HTTP errors: every failure is a JSON object that says what is wrong and what to do."""
 
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import unquote
 
 import msgspec
 from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 
-from routebook.server.http.api.names import shown
-from routebook.server.observe.log import get_log
+from routebook.server.observe.log import escape, get_log
 
-_HINTS: Final = {
-    404: "/schema lists what there is",
-    405: "this can only be read, with GET",
-}
+_MAX_PATH_CHARS: Final = 200
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is wrong, and what to do about it; where programs have to tell one from another, `code` is a fixed word."""
+    """The body of an error response. `code` is a fixed word where programs need to tell errors apart."""
 
     error: str
     hint: str
     code: str | None = None
-    command: str | None = None  # what to type, where that helps
+    command: str | None = None  # a command that fixes it
     retry_after_s: int | None = None
 
 
-class Refusal(Exception):
-    """A request that is answered with a problem."""
+class ApiError(Exception):
+    """A request that fails with a problem."""
 
     def __init__(
         self,
@@ -45,39 +42,40 @@ class Refusal(Exception):
         self.problem = Problem(error, hint, code, command, retry_after_s)
 
 
-def documented(*statuses: int) -> dict[int, ResponseSpec]:
-    """For OpenAPI: the problems that a path may answer with, beside a parameter that cannot be used."""
-    return {status: answer(Problem, HTTPStatus(status).phrase) for status in sorted({400, *statuses})}
+def error_specs(*statuses: int) -> dict[int, ResponseSpec]:
+    """For OpenAPI: the error statuses of a path, with 400 for invalid parameters."""
+    return {status: response_spec(Problem, HTTPStatus(status).phrase) for status in sorted({400, *statuses})}
 
 
-def answer(kind: type, description: str, *, media_type: str = MediaType.JSON) -> ResponseSpec:
-    """For OpenAPI: an answer without made-up examples, which would cost 15 MB to make up."""
+def response_spec(kind: type, description: str, *, media_type: str = MediaType.JSON) -> ResponseSpec:
+    """For OpenAPI: a response without generated examples, which would cost 15 MB of memory."""
     return ResponseSpec(kind, description=description, media_type=media_type, generate_examples=False)
 
 
-def on_refusal(_request: Request[Any, Any, Any], refusal: Refusal) -> Response[Problem]:
-    return _answer(refusal.status, refusal.problem)
+def on_api_error(_request: Request[Any, Any, Any], error: ApiError) -> Response[Problem]:
+    return _response(error.status, error.problem)
 
 
 def on_http_exception(request: Request[Any, Any, Any], error: HTTPException) -> Response[Problem]:
-    """What the framework refuses: unknown paths, other methods, parameters that do not parse."""
+    """Errors of the framework: unknown paths, wrong methods, invalid parameters."""
     status = error.status_code
     if isinstance(error, ValidationException):
-        wrong = "; ".join(_parameter(item) for item in error.extra or ()) or error.detail
-        problem = Problem(f"cannot be used: {wrong}", "/schema says which parameters there are")
+        invalid = "; ".join(_parameter(item) for item in error.extra or ()) or error.detail
+        problem = Problem(f"invalid request: {invalid}", "/schema lists the parameters")
     elif status == HTTPStatus.NOT_FOUND:
-        problem = Problem(f"there is no {shown(request.scope['path'])}", _HINTS[404])
+        path = escape(unquote(request.scope["path"]), max_chars=_MAX_PATH_CHARS)
+        problem = Problem(f"{path} does not exist", "/schema lists the paths")
     elif status == HTTPStatus.METHOD_NOT_ALLOWED:
-        problem = Problem(f"{request.method} is not possible here", _HINTS[405])
+        problem = Problem(f"{request.method} is not allowed here", "the Allow header lists the methods")
     else:
-        problem = Problem(error.detail, "/schema says what can be asked")
-    return _answer(status, problem, error.headers)
+        problem = Problem(error.detail, "/schema describes the API")
+    return _response(status, problem, error.headers)
 
 
 def on_exception(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
-    """A bug: the log has it."""
+    """A bug: log it and answer without details."""
     get_log("http").unexpected("http request failed", error, path=request.scope["path"])
-    return _answer(500, Problem(f"internal error: {type(error).__name__}", "the server's log has more"))
+    return _response(500, Problem(f"internal error: {type(error).__name__}", "see the server's log"))
 
 
 def _parameter(item: object) -> str:
@@ -86,7 +84,7 @@ def _parameter(item: object) -> str:
     return str(item)
 
 
-def _answer(status: int, problem: Problem, headers: dict[str, str] | None = None) -> Response[Problem]:
+def _response(status: int, problem: Problem, headers: dict[str, str] | None = None) -> Response[Problem]:
     kept = {name: value for name, value in (headers or {}).items() if name.lower() == "allow"}
     if problem.retry_after_s is not None:
         kept["Retry-After"] = str(problem.retry_after_s)

@@ -1,4 +1,4 @@
-"""The HTTP port is taken at once; what is wrong with HTTP is the NameServer's no concern."""
+"""The HTTP port opens at once; a failure of HTTP does not affect the NameServer."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from tests.support.asynchronous import asynchronous
 from tests.support.http import rig, until
 
 
-def test_a_port_in_use_is_found_at_once() -> None:
+def test_a_port_in_use_fails_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ListenError, match=f"127.0.0.1:{port}: the port is in use .* --http HOST:PORT"):
@@ -21,13 +21,13 @@ def test_a_port_in_use_is_found_at_once() -> None:
 
 
 @asynchronous
-async def test_http_that_cannot_be_made_is_logged_and_gives_the_port_back(
+async def test_a_failing_http_server_is_logged_and_releases_the_port(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(serving, "build", broken)
+    monkeypatch.setattr(serving, "create_app", broken)
     with rig() as some, caplog.at_level(logging.ERROR):
         listener = HttpListener(host="127.0.0.1", port=0)
         listener.start(some.context)

@@ -1,14 +1,13 @@
-"""`/v1/events`: what happens, as it happens, and on return everything since; no gap, no duplicate.
+"""`/v1/events`: live events; a client that reconnects gets everything since, without gaps or duplicates.
 
-Last-Event-ID ─► journal, up to what is on disk        nothing is held for the reader meanwhile
+Last-Event-ID ─► journal, up to what is on disk        nothing is buffered for the reader meanwhile
                  subscribe to the feed at number n
-                 journal, up to n                      waits for the disk; the feed's bounded queue holds the rest
+                 journal, up to n                      waits for the disk; the feed's bounded queue buffers the rest
                  feed, from n + 1 on
 """
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from difflib import get_close_matches
 from typing import Annotated, Any, Final
 
 from litestar import Request, get
@@ -16,45 +15,44 @@ from litestar.params import QueryParameter
 from litestar.response import Stream
 
 from routebook.journal.read.select import Selection
-from routebook.journal.record import KINDS
-from routebook.server.http.api.dependencies import Context, Journal
+from routebook.server.http.api.dependencies import ContextDep, JournalDep
+from routebook.server.http.api.parameters import Names, parse_selection
 from routebook.server.http.context import HttpContext
-from routebook.server.http.errors import Refusal, answer, documented
-from routebook.server.http.live.journal_window import Entry, JournalPast
+from routebook.server.http.errors import ApiError, error_specs, response_spec
+from routebook.server.http.live.journal_window import Entry, JournalWindow
 from routebook.server.state.feed import Feed, Message, Missed, Subscription
 from routebook.sse import MEDIA_TYPE, Dropped, Missing, Reset, Stopping, alive, of_notice, opening
 
 HEARTBEAT_S: Final = 15.0
 
-Names = Annotated[list[str] | None, QueryParameter(description="repeatable; one of them must fit")]
-
 
 @get(
     "/v1/events",
-    summary="What happens, as it happens",
+    summary="Live events",
     media_type=MEDIA_TYPE,
     responses={
-        200: answer(str, "A stream of server-sent events", media_type=MEDIA_TYPE),
-        **documented(503),
+        200: response_spec(str, "A stream of server-sent events", media_type=MEDIA_TYPE),
+        **error_specs(503),
     },
 )
 async def events(
     request: Request[Any, Any, Any],
-    context: Context,
-    journal: Journal,
+    context: ContextDep,
+    journal: JournalDep,
     topic: Names = None,
     broker: Names = None,
     kind: Names = None,
     last_event_id: Annotated[
-        str | None, QueryParameter(description="go on after this number; or the header Last-Event-ID, which wins")
+        str | None,
+        QueryParameter(description="resume after this sequence number; the header Last-Event-ID takes precedence"),
     ] = None,
 ) -> Stream:
-    """Server-sent events: each record of the journal with its number as `id`; docs/http.md has the form."""
-    wanted = Selection(kinds=kinds_of(kind), brokers=frozenset(broker or ()), topics=frozenset(topic or ()))
-    after = _number(request.headers.get("last-event-id") or last_event_id)
-    most = context.nameserver.settings.http_watchers
-    if context.watchers >= most:
-        raise Refusal(503, f"{most} watch already", "come back later, or raise routebook.http.watchers")
+    """Server-sent events: each journal record with its sequence number as `id`; see docs/http.md for the format."""
+    wanted = parse_selection(kinds=kind, brokers=broker, topics=topic)
+    after = _parse_id(request.headers.get("last-event-id") or last_event_id)
+    limit = context.nameserver.settings.http_watchers
+    if context.watchers >= limit:
+        raise ApiError(503, f"{limit} watchers are connected", "retry later, or raise routebook.http.watchers")
     stream = EventStream(context.feed, journal, wanted)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return Stream(_counted(context, stream.chunks(after)), media_type=MEDIA_TYPE, headers=headers)
@@ -71,23 +69,23 @@ async def _counted(context: HttpContext, chunks: AsyncGenerator[bytes, None]) ->
 
 
 class EventStream:
-    """What one watcher gets. Each generator closes those it draws from, so that nobody is waited for who has left."""
+    """The stream of one watcher. Each generator closes the ones it reads from, so a disconnect ends all of them."""
 
-    def __init__(self, feed: Feed, journal: JournalPast | None, wanted: Selection) -> None:
+    def __init__(self, feed: Feed, journal: JournalWindow | None, wanted: Selection) -> None:
         self._feed = feed
         self._journal = journal
         self._wanted = wanted
         self._done = 0
 
     async def chunks(self, after: int | None) -> AsyncGenerator[bytes, None]:
-        """Everything after a number, None: from now on. Ends where the reader has to come back."""
+        """Events after a sequence number, or new events if it is None. Ends when the client has to reconnect."""
         self._done = after or 0
         try:
             async with aclosing(self._everything(after)) as everything:
                 async for chunk in everything:
                     yield chunk
         except OSError as problem:
-            why = f"the journal cannot be read: {problem.strerror or problem}"
+            why = f"cannot read the journal: {problem.strerror or problem}"
             yield of_notice(Dropped(resume_after=self._done, why=why), after=self._done)
 
     async def _everything(self, after: int | None) -> AsyncGenerator[bytes, None]:
@@ -112,10 +110,10 @@ class EventStream:
                     yield chunk
 
     async def _gap(self, after: int, upto: int) -> AsyncGenerator[bytes, None]:
-        """Numbers that were handed out before the subscription began, or past it."""
+        """Records from the journal that the subscription does not contain."""
         if self._journal is None:
             if after < upto:
-                missing = Missing(first=after + 1, last=upto, why="there is no journal")
+                missing = Missing(first=after + 1, last=upto, why="the journal is off")
                 yield of_notice(missing, after=upto)
             return
         async with aclosing(self._journal.between(after, upto)) as batches:
@@ -152,7 +150,7 @@ class EventStream:
                 yield message.data
 
     def _joined(self, batch: list[Entry]) -> bytes:
-        """Those that are wanted; if none is, a sign of life that moves the number on."""
+        """The selected records of a batch, or a keep-alive that advances the id."""
         chunks = []
         for entry in batch:
             if entry.missing is not None:
@@ -163,21 +161,9 @@ class EventStream:
         return b"".join(chunks) or alive(after=self._done)
 
 
-def kinds_of(given: list[str] | None) -> frozenset[str]:
-    """Kinds of events by their names. Raises Refusal for one that is none."""
-    for kind in given or ():
-        if kind not in KINDS:
-            near = get_close_matches(kind[:100], KINDS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(KINDS))}"
-            raise Refusal(400, f"kind={kind[:100]}: there is no such kind", hint)
-    return frozenset(given or ())
-
-
-def _number(text: str | None) -> int | None:
+def _parse_id(text: str | None) -> int | None:
     if text is None or not text.strip():
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 20):
-        raise Refusal(
-            400, f"Last-Event-ID {text[:100]} is not a number", "send back the id of the last event as it came"
-        )
+        raise ApiError(400, f"Last-Event-ID {text[:100]} is not a number", "send the id of the last event received")
     return int(text)

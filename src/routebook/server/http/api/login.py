@@ -1,42 +1,39 @@
-"""`/v1/session`: log in to the console, log out, and who one is."""
+"""`/v1/session`: log in to the console, log out, show the current user."""
 
 from secrets import compare_digest
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from litestar import Request, Response, delete, get, post
-from litestar.di import NamedDependency
-from litestar.params import JSONBody, SkipValidation
+from litestar.params import JSONBody
 
 from routebook.access.classes import Access
 from routebook.access.identity import Identity
-from routebook.server.http.api.dependencies import Context
+from routebook.server.http.api.dependencies import ContextDep, SessionsDep, ThrottleDep
 from routebook.server.http.auth.callers import Caller, caller_of, check_page
-from routebook.server.http.auth.login_throttle import Attempts
 from routebook.server.http.auth.sessions import Session, Sessions, cookie, has_cookie
 from routebook.server.http.context import HttpContext
-from routebook.server.http.errors import Refusal, documented
+from routebook.server.http.errors import ApiError, error_specs
 from routebook.server.observe.log import escape
 
-Logins = NamedDependency[SkipValidation[Sessions]]
-Tries = NamedDependency[SkipValidation[Attempts]]
+HttpRequest: TypeAlias = Request[Any, Any, Any]
 
 CSRF_HEADER: Final = "x-routebook-csrf"
-HOW: Final = (
-    "authentication is off, so nobody is an administrator here: write a file of identities, name it with"
-    " routebook.auth.file, and start again; docs/security.md has an example"
+HOW_TO_ENABLE: Final = (
+    "authentication is off: create an identities file, set routebook.auth.file to its path, and restart;"
+    " docs/security.md has an example"
 )
 
 
 class Credentials(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody proves their name with."""
+    """Access key and secret."""
 
     access_key: Annotated[str, msgspec.Meta(max_length=1000)]
     secret_key: Annotated[str, msgspec.Meta(max_length=1000)]
 
 
 class SessionAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Who one is. `csrf` is to be sent back with every write, as the header X-Routebook-CSRF."""
+    """The current user. Send `csrf` with every write as the header X-Routebook-CSRF."""
 
     authentication: bool
     who: str | None
@@ -46,55 +43,61 @@ class SessionAnswer(msgspec.Struct, frozen=True, kw_only=True):
     hint: str | None
 
 
-@get("/v1/session", summary="Who is logged in")
-async def session(request: Request[Any, Any, Any], context: Context, sessions: Logins) -> SessionAnswer:
+@get("/v1/session", summary="Current user")
+async def session(request: HttpRequest, context: ContextDep, sessions: SessionsDep) -> SessionAnswer:
     return _answer(context, sessions.find(request.scope["headers"]), caller_of(request).identity)
 
 
-@post("/v1/session", status_code=200, summary="Log in", responses=documented(401, 403, 413, 415, 429))
+@post("/v1/session", status_code=200, summary="Log in", responses=error_specs(401, 403, 413, 415, 429))
 async def log_in(
-    request: Request[Any, Any, Any], context: Context, sessions: Logins, attempts: Tries, data: JSONBody[Credentials]
+    request: HttpRequest,
+    context: ContextDep,
+    sessions: SessionsDep,
+    throttle: ThrottleDep,
+    data: JSONBody[Credentials],
 ) -> Response[SessionAnswer]:
-    """With an access key and its secret. The session is in a cookie that no script can read."""
+    """With an access key and its secret. Sets an HttpOnly session cookie."""
     check_page(request)
     access, caller, now_ms = context.access, caller_of(request), context.now_ms()
     if access is None:
-        raise Refusal(403, "authentication is off", HOW, code="authentication-off")
-    wait_s = attempts.wait_s(caller.host, now_ms)
+        raise ApiError(403, "authentication is off", HOW_TO_ENABLE, code="authentication-off")
+    wait_s = throttle.wait_s(caller.host, now_ms)
     if wait_s:
-        _deny(context, caller, "too many failed logins")
-        raise Refusal(429, "too many failed logins", f"wait {wait_s} s", code="too-many-attempts", retry_after_s=wait_s)
+        _record_denial(context, caller, "too many failed logins")
+        raise ApiError(
+            429, "too many failed logins", f"wait {wait_s} s", code="too-many-attempts", retry_after_s=wait_s
+        )
     identity = access.identities.proves(data.access_key, data.secret_key)
     if identity is None or not identity.comes_from(caller.host):
-        attempts.failed(caller.host, now_ms)
-        _deny(context, caller, f"login failed as {escape(data.access_key, max_chars=64)}")
-        raise Refusal(401, "access key or secret is not right", "try again", code="bad-credentials")
-    attempts.succeeded(caller.host)
+        throttle.failed(caller.host, now_ms)
+        _record_denial(context, caller, f"login failed as {escape(data.access_key, max_chars=64)}")
+        raise ApiError(401, "unknown access key or wrong secret", "try again", code="bad-credentials")
+    throttle.succeeded(caller.host)
     sessions.close(request.scope["headers"])
     secret, opened = sessions.open(identity)
     seconds = context.nameserver.settings.console.session_s
-    header = cookie(secret, seconds=seconds, secure=_is_secure(request))
+    header = cookie(secret, max_age_s=seconds, secure=_is_secure(request))
     return Response(_answer(context, opened, identity), headers={"set-cookie": header})
 
 
-@delete("/v1/session", status_code=200, summary="Log out", responses=documented(403))
-async def log_out(request: Request[Any, Any, Any], context: Context, sessions: Logins) -> Response[SessionAnswer]:
+@delete("/v1/session", status_code=200, summary="Log out", responses=error_specs(403))
+async def log_out(request: HttpRequest, context: ContextDep, sessions: SessionsDep) -> Response[SessionAnswer]:
     check_page(request)
     check_csrf(request, sessions)
     sessions.close(request.scope["headers"])
-    header = cookie("", seconds=0, secure=_is_secure(request))
+    header = cookie("", max_age_s=0, secure=_is_secure(request))
     return Response(_answer(context, None, None), headers={"set-cookie": header})
 
 
-def check_csrf(request: Request[Any, Any, Any], sessions: Sessions) -> None:
-    """Refuse a write that rides on somebody's cookie. Who sends their secret with each request shows enough."""
+def check_csrf(request: HttpRequest, sessions: Sessions) -> None:
+    """Reject a write that has a session cookie but no CSRF token. Requests with credentials need none."""
     headers = request.scope["headers"]
     if "authorization" in request.headers or not has_cookie(headers):
         return
     found = sessions.find(headers)
     given = request.headers.get(CSRF_HEADER, "").encode("latin-1", "replace")
     if found is not None and not compare_digest(given, found.csrf.encode()):
-        raise Refusal(403, "the request does not come from the console's page", "load the page again", code="csrf")
+        raise ApiError(403, "CSRF token missing or wrong", "reload the page", code="csrf")
 
 
 def _answer(context: HttpContext, found: Session | None, identity: Identity | None) -> SessionAnswer:
@@ -106,16 +109,16 @@ def _answer(context: HttpContext, found: Session | None, identity: Identity | No
         admin=known is not None and known.may(Access.ADMIN_WRITE),
         csrf=None if found is None else found.csrf,
         expires_at_ms=None if found is None else found.expires_ms,
-        hint=HOW if context.access is None else None,
+        hint=HOW_TO_ENABLE if context.access is None else None,
     )
 
 
-def _deny(context: HttpContext, caller: Caller, why: str) -> None:
+def _record_denial(context: HttpContext, caller: Caller, why: str) -> None:
     if context.denials is not None:
         context.denials.denied(code=0, why=why, peer=caller.address)
 
 
-def _is_secure(request: Request[Any, Any, Any]) -> bool:
-    """Whether the browser speaks TLS, with this server or with one before it."""
+def _is_secure(request: HttpRequest) -> bool:
+    """Whether the browser uses TLS, to this server or to a proxy in front of it."""
     forwarded = request.headers.get("x-forwarded-proto", "")
     return request.scope["scheme"] == "https" or forwarded.partition(",")[0].strip().lower() == "https"

@@ -1,1 +1,1 @@
-"""HTTP authentication: tokens, console sessions, login throttling."""
+"""HTTP authentication: credentials, console sessions, login throttling."""

@@ -1,4 +1,4 @@
-"""Who sent a request, and whether it was a page of this server that made them send it."""
+"""The sender of a request, and the check that a page of this server sent it."""
 
 from typing import Any, Final
 
@@ -6,14 +6,15 @@ import msgspec
 from litestar import Request
 
 from routebook.access.identity import Identity
-from routebook.server.http.errors import Refusal
+from routebook.server.http.errors import ApiError
+from routebook.server.http.transport.asgi import peer_of
 from routebook.server.http.transport.origin import is_same_origin
 
 _JSON: Final = "application/json"
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """An address, and who is known to sit there; None where nobody has proven anything."""
+    """The client's address and identity; `identity` is None if it did not authenticate."""
 
     host: str
     address: str
@@ -21,20 +22,15 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def caller_of(request: Request[Any, Any, Any]) -> Caller:
-    """The guard has found out who it is."""
-    client = request.scope.get("client")
-    host, port = (client[0], client[1]) if client else ("unknown", 0)
+    """The caller as the guard identified it."""
+    host, address = peer_of(request.scope.get("client"))
     identity = request.scope.get("state", {}).get("identity")
-    return Caller(
-        host=host,
-        address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
-        identity=identity if isinstance(identity, Identity) else None,
-    )
+    return Caller(host=host, address=address, identity=identity if isinstance(identity, Identity) else None)
 
 
 def check_page(request: Request[Any, Any, Any]) -> None:
-    """Refuse what another site's page may have sent: a form cannot send JSON, and scripts say where they are from."""
+    """Reject cross-site requests: HTML forms cannot send JSON, and scripts send their origin. Raises ApiError."""
     if not is_same_origin(request.scope["headers"]):
-        raise Refusal(403, "a page of another site sent this", "use the console of this server", code="origin")
+        raise ApiError(403, "cross-site request rejected", "use the console of this server", code="origin")
     if request.method == "POST" and request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
-        raise Refusal(415, f"the body is not {_JSON}", f"send it with content-type: {_JSON}", code="not-json")
+        raise ApiError(415, f"the body is not {_JSON}", f"send the header content-type: {_JSON}", code="not-json")

@@ -1,4 +1,4 @@
-"""Who is logged in to the console: kept here, by the hash of a secret that only their browser has."""
+"""Console sessions in memory, keyed by the hash of a secret that only the browser has."""
 
 import secrets
 from collections.abc import Iterable
@@ -12,12 +12,12 @@ from routebook.access.identity import Identity
 from routebook.server.http.context import HttpContext
 
 COOKIE: Final = "routebook-session"
-_SECURE_COOKIE: Final = f"__Host-{COOKIE}"  # browsers take it over TLS alone
-_MOST: Final = 1000
+_SECURE_COOKIE: Final = f"__Host-{COOKIE}"  # browsers accept it over TLS only
+_MAX_SESSIONS: Final = 1000
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """One login. `csrf` is what pages have to show with every write: other sites' pages cannot read it."""
+    """One login. Pages send `csrf` with every write; pages of other sites cannot read it."""
 
     name: str
     csrf: str
@@ -25,18 +25,18 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sessions:
-    """They end with the process, too."""
+    """All sessions of this process; a restart ends them."""
 
     def __init__(self, context: HttpContext) -> None:
         self._context = context
         self._sessions: dict[bytes, Session] = {}
 
     def open(self, identity: Identity) -> tuple[str, Session]:
-        """A new login: the cookie's secret, and the session."""
+        """Create a session; returns the secret for the cookie, and the session."""
         settings, now_ms = self._context.nameserver.settings, self._context.now_ms()
         for key in [key for key, session in self._sessions.items() if session.expires_ms <= now_ms]:
             del self._sessions[key]
-        while len(self._sessions) >= _MOST:
+        while len(self._sessions) >= _MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         secret = secrets.token_urlsafe(32)
         session = Session(
@@ -48,7 +48,7 @@ class Sessions:
         return secret, session
 
     def find(self, headers: Iterable[tuple[bytes, bytes]]) -> Session | None:
-        """The session that a request's cookie names, if it has not run out."""
+        """The unexpired session of a request's cookie."""
         for secret in _secrets(headers):
             session = self._sessions.get(_key(secret))
             if session is not None and session.expires_ms > self._context.now_ms():
@@ -56,7 +56,7 @@ class Sessions:
         return None
 
     def identity(self, headers: Iterable[tuple[bytes, bytes]], host: str) -> Identity | None:
-        """Who that is by the identities of now: one that was taken away, or comes from elsewhere, is nobody."""
+        """The identity of a request's session, if it still exists and may connect from this host."""
         session = self.find(headers)
         if session is None or self._context.access is None:
             return None
@@ -68,10 +68,10 @@ class Sessions:
             self._sessions.pop(_key(secret), None)
 
 
-def cookie(secret: str, *, seconds: int, secure: bool) -> str:
-    """A Set-Cookie header; `seconds` 0 takes it away."""
+def cookie(secret: str, *, max_age_s: int, secure: bool) -> str:
+    """A Set-Cookie header; `max_age_s` 0 deletes the cookie."""
     name, flag = (_SECURE_COOKIE, "; Secure") if secure else (COOKIE, "")
-    return f"{name}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{flag}"
+    return f"{name}={secret}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Strict{flag}"
 
 
 def has_cookie(headers: Iterable[tuple[bytes, bytes]]) -> bool:

@@ -1,7 +1,4 @@
-"""A process of its own that reads the lake: what that takes is large and busy, and not for the NameServer's process.
-
-One question a line on stdin, one answer a line on stdout, as JSON, until stdin ends.
-"""
+"""The process that reads the lake. Reads one JSON query per line from stdin and writes one JSON result per line."""
 
 import sys
 from typing import TYPE_CHECKING, Final
@@ -12,40 +9,41 @@ from routebook.errors import UsageError
 from routebook.lake.errors import LakeError
 from routebook.lake.read.open import open_lake
 from routebook.lake.reports import REPORTS, make_report
-from routebook.server.http.lake.messages import Answer, Listed, ListedBuild, Question, ReportsAnswer
+from routebook.server.http.lake.messages import Listed, ListedBuild, Query, ReportsAnswer, Result
 
 if TYPE_CHECKING:
     from routebook.lake.read.reader import Lake
 
-_open: Final["dict[str, Lake]"] = {}
+_lakes: Final["dict[str, Lake]"] = {}
 
 
-def answer(question: Question) -> Answer:
+def run(query: Query) -> Result:
+    """Run one query; failures become an error result."""
     try:
-        if question.lake not in _open:
-            _open[question.lake] = open_lake(question.lake)
-        lake = _open[question.lake]
-        if question.report is None:
-            return Answer(body=_json(_listed(lake)))
-        if question.report not in REPORTS:
+        if query.lake not in _lakes:
+            _lakes[query.lake] = open_lake(query.lake)
+        lake = _lakes[query.lake]
+        if query.report is None:
+            return Result(body=_json(_list_reports(lake)))
+        if query.report not in REPORTS:
             known = ", ".join(REPORTS)
-            return Answer(status=404, error=f"there is no such report; there are {known}", code="no-report")
-        chosen = question.options
+            return Result(status=404, error=f"report not found; the reports are {known}", code="no-report")
+        options = query.options
         report = make_report(
             lake,
-            question.report,
-            days=chosen.days,
-            zone=chosen.zone,
-            ns=chosen.ns,
-            cluster=chosen.cluster,
-            limit=chosen.limit,
+            query.report,
+            days=options.days,
+            zone=options.zone,
+            ns=options.ns,
+            cluster=options.cluster,
+            limit=options.limit,
         )
-        return Answer(body=_json(report))
+        return Result(body=_json(report))
     except UsageError as problem:
-        return Answer(status=400, error=str(problem), code="bad-question")
+        return Result(status=400, error=str(problem), code="bad-question")
     except LakeError as problem:
-        _open.pop(question.lake, None)
-        return Answer(
+        _lakes.pop(query.lake, None)
+        return Result(
             status=problem.status, error=str(problem), code=problem.code, command=getattr(problem, "command", None)
         )
 
@@ -54,7 +52,7 @@ def _json(value: object) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-def _listed(lake: "Lake") -> ReportsAnswer:
+def _list_reports(lake: "Lake") -> ReportsAnswer:
     build = lake.build()
     events = build.facts.get("events")
     return ReportsAnswer(
@@ -65,13 +63,13 @@ def _listed(lake: "Lake") -> ReportsAnswer:
 
 
 def main() -> None:
-    decode, encode = msgspec.json.Decoder(Question).decode, msgspec.json.encode
+    decode, encode = msgspec.json.Decoder(Query).decode, msgspec.json.encode
     for line in sys.stdin.buffer:
         try:
-            found = answer(decode(line))
-        except Exception as error:  # noqa: BLE001  around one question: the next may have an answer
-            found = Answer(status=500, error=f"{type(error).__name__}: {error}", code="lake-failed")
-        sys.stdout.buffer.write(encode(found) + b"\n")
+            result = run(decode(line))
+        except Exception as error:  # noqa: BLE001  one failed query must not end the process
+            result = Result(status=500, error=f"{type(error).__name__}: {error}", code="lake-failed")
+        sys.stdout.buffer.write(encode(result) + b"\n")
         sys.stdout.buffer.flush()
 
 

@@ -1,10 +1,10 @@
-"""What the process that reads the lake is asked, and what it answers. Pure; see lake_child.py."""
+"""Messages between the HTTP server and the process that reads the lake (child.py). Pure."""
 
 import msgspec
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Of which time, and of what."""
+    """Time range and filters of a report."""
 
     days: int = 30
     zone: str = "UTC"
@@ -13,16 +13,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """`report` None: which reports there are, and of which build."""
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """A report, or the list of reports if `report` is None."""
 
     lake: str
     report: str | None = None
     options: Options = Options()
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An answer as JSON, or what is wrong."""
+class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The result as JSON, or an error."""
 
     body: msgspec.Raw = msgspec.Raw(b"null")
     status: int = 200
@@ -32,14 +32,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """One report that there is."""
+    """One available report."""
 
     name: str
     title: str
 
 
 class ListedBuild(msgspec.Struct, frozen=True, kw_only=True):
-    """What is published."""
+    """The published build of the lake."""
 
     id: str
     at: str
@@ -47,7 +47,7 @@ class ListedBuild(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Which reports there are, and of which build of the lake."""
+    """The available reports, and the build of the lake that they read."""
 
     build: ListedBuild
     built_at_ms: int

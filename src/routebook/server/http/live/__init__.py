@@ -1,5 +1,6 @@
-"""What open consoles are told: one WebSocket each, everything encoded once for all of them.
+"""Live updates for open consoles: one WebSocket per console, every message encoded once for all of them.
 
-recent    what happened lately, kept in memory        rows, overview   the tables as consoles see them
-hub       looks, compares, encodes, hands out         tab              one console: a bounded queue and a socket
+recent_activity          recent events in memory       broker_rows, overview    the tables as consoles show them
+hub                      detects and sends changes     tab, socket              one console: bounded queue, WebSocket
+journal_window           journal reader shared by clients that resume          messages, event_summary: what is sent
 """

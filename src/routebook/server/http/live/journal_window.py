@@ -1,8 +1,7 @@
-"""The journal for those who come back: read on a thread, and once for all who are about as far behind.
+"""Reads the journal for clients that resume: on a thread, and once for all clients at about the same position.
 
-After a restart a thousand watchers ask for nearly the same records. What one of them had read stays for the others for
-a while, in a window of bounded size that one at a time lengthens. Who is further behind reads on its own account until
-it reaches the window.
+After a restart, a thousand watchers request nearly the same records. The newest records that one of them read stay in
+a window of bounded size for the others. A client further behind reads on its own until it reaches the window.
 """
 
 import asyncio
@@ -25,14 +24,14 @@ from routebook.sse import Missing, of_line
 
 _BATCH_BYTES: Final = 256 * 1024
 _BATCH_RECORDS: Final = 500
-_WINDOW_BYTES: Final = 4 << 20
-_WINDOW_S: Final = 60.0
-_REACH: Final = 10_000  # who is so little ahead of the window waits until it gets there
-_DURABLE_S: Final = 5.0
+_MAX_WINDOW_BYTES: Final = 4 << 20
+_WINDOW_TTL_S: Final = 60.0
+_MAX_AHEAD: Final = 10_000  # a reader this far ahead of the window waits until the window gets there
+_DURABLE_TIMEOUT_S: Final = 5.0
 
 
 class Entry(NamedTuple):
-    """A record of the journal, or a stretch that is missing; `seq` is its last number."""
+    """A record, or a range of missing records; `seq` is its last sequence number."""
 
     seq: int
     record: Record | None
@@ -40,43 +39,43 @@ class Entry(NamedTuple):
     missing: Missing | None = None
 
     def cut(self, after: int) -> "Entry":
-        """Without what of a missing stretch the reader is done with."""
+        """A missing range without the part that the reader already has."""
         if self.missing is None or self.missing.first > after:
             return self
         return self._replace(missing=msgspec.structs.replace(self.missing, first=after + 1))
 
 
-class JournalPast:
-    """Records of the journal after a number, in batches."""
+class JournalWindow:
+    """Yields batches of records after a sequence number."""
 
     def __init__(self, files: Files, writer: Writer) -> None:
         self._files = files
         self._writer = writer
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="http-journal")
-        self._window = _Window(files)
-        self._forget: asyncio.TimerHandle | None = None
+        self._window = _Buffer(files)
+        self._expiry: asyncio.TimerHandle | None = None
 
     @property
     def last_seq(self) -> int:
-        """The newest number that was handed out."""
+        """The newest assigned sequence number."""
         return self._writer.status().last_seq
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
-        if self._forget is not None:
-            self._forget.cancel()
+        if self._expiry is not None:
+            self._expiry.cancel()
 
     async def after(self, seq: int) -> AsyncGenerator[list[Entry], None]:
-        """Everything on disk after `seq`, until there is no more."""
+        """All records on disk after `seq`."""
         own = None
         while True:
-            if seq > self._window.end + _REACH and self._window.growing is None:
-                self._window = _Window(self._files, after=seq)
-            if self._window.after <= seq <= self._window.end + _REACH:
+            if seq > self._window.end + _MAX_AHEAD and self._window.growing is None:
+                self._window = _Buffer(self._files, after=seq)
+            if self._window.after <= seq <= self._window.end + _MAX_AHEAD:
                 own = None
                 batch = await self._from_window(seq)
             else:
-                own = own or _Reading(self._files, after=seq)
+                own = own or _Position(self._files, after=seq)
                 batch = await self._on_thread(own)
             if not batch:
                 return
@@ -84,10 +83,10 @@ class JournalPast:
             seq = batch[-1].seq
 
     async def between(self, after: int, upto: int) -> AsyncGenerator[list[Entry], None]:
-        """Records `after + 1` to `upto`, all of them handed out: waits for the disk; what is not there is missing."""
+        """Records `after + 1` to `upto`, all assigned before: waits for the disk and reports lost ones as missing."""
         if after >= upto:
             return
-        why = await self._why_not_on_disk(upto)
+        why = await self._wait_for_disk(upto)
         async with aclosing(self.after(after)) as batches:
             async for batch in batches:
                 wanted = [entry for entry in batch if entry.seq <= upto]
@@ -99,14 +98,15 @@ class JournalPast:
         if after < upto:
             yield [_missing(after + 1, upto, why or "not in the journal")]
 
-    async def _why_not_on_disk(self, seq: int) -> str | None:
+    async def _wait_for_disk(self, seq: int) -> str | None:
+        """Wait until a record is on disk; returns the reason if that fails."""
         try:
-            async with asyncio.timeout(_DURABLE_S):
+            async with asyncio.timeout(_DURABLE_TIMEOUT_S):
                 await asyncio.wrap_future(self._writer.durable(seq))
         except JournalDegraded as problem:
             return str(problem)
         except TimeoutError:
-            return "not on disk in time"
+            return "not written to disk in time"
         return None
 
     async def _from_window(self, seq: int) -> list[Entry]:
@@ -116,36 +116,36 @@ class JournalPast:
             if end < self._writer.status().durable_seq:
                 if window.growing is None:
                     window.growing = asyncio.get_running_loop().create_task(self._grow(window))
-                await asyncio.shield(window.growing)  # it goes on for the others if this reader leaves
+                await asyncio.shield(window.growing)  # continues for the others if this reader disconnects
             if window.end == end:
                 break
-        if self._forget is not None:
-            self._forget.cancel()
-        self._forget = asyncio.get_running_loop().call_later(_WINDOW_S, self._forget_window)
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._expiry = asyncio.get_running_loop().call_later(_WINDOW_TTL_S, self._drop_window)
         return known
 
-    async def _grow(self, window: "_Window") -> None:
+    async def _grow(self, window: "_Buffer") -> None:
         try:
-            window.add(await self._on_thread(window.reading))
+            window.add(await self._on_thread(window.position))
         finally:
             window.growing = None
 
-    def _forget_window(self) -> None:
-        self._window = _Window(self._files, after=self._window.end)
+    def _drop_window(self) -> None:
+        self._window = _Buffer(self._files, after=self._window.end)
 
-    async def _on_thread(self, reading: "_Reading") -> list[Entry]:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, reading.batch)
+    async def _on_thread(self, position: "_Position") -> list[Entry]:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, position.batch)
 
 
-class _Window:
-    """The newest records that somebody has read."""
+class _Buffer:
+    """The newest records that were read, shared by all readers."""
 
     def __init__(self, files: Files, *, after: int = 0) -> None:
         self._entries: list[Entry] = []
         self._bytes = 0
-        self.reading = _Reading(files, after=after)
+        self.position = _Position(files, after=after)
         self.growing: asyncio.Task[None] | None = None
-        self.after = after  # it begins after this number
+        self.after = after  # sequence number before its first record
 
     @property
     def end(self) -> int:
@@ -156,11 +156,11 @@ class _Window:
         return self._entries[begin : begin + _BATCH_RECORDS]
 
     def add(self, fresh: list[Entry]) -> None:
-        """What comes next."""
+        """Append records and remove the oldest above the size limit."""
         self._entries += fresh
         self._bytes += sum(len(entry.data) for entry in fresh)
         cut = 0
-        while self._bytes > _WINDOW_BYTES and cut < len(self._entries) - 1:
+        while self._bytes > _MAX_WINDOW_BYTES and cut < len(self._entries) - 1:
             self._bytes -= len(self._entries[cut].data)
             cut += 1
         if cut:
@@ -168,15 +168,15 @@ class _Window:
             del self._entries[:cut]
 
 
-class _Reading:
-    """A place in the journal, kept from one batch to the next."""
+class _Position:
+    """A position in the journal."""
 
     def __init__(self, files: Files, *, after: int) -> None:
         self._files = files
         self._items = _items(files, after=after)
 
     def batch(self) -> list[Entry]:
-        """Blocks: for a thread. Empty at the end, as long as nothing is added to the journal."""
+        """The next records; empty at the end of the journal. Blocks."""
         entries: list[Entry] = []
         size = 0
         for item in self._items:
@@ -195,17 +195,17 @@ class _Reading:
             return Entry(item.record.seq, item.record, of_line(item.record.seq, item.raw))
         if isinstance(item, Hole):
             return _missing(item.first, item.last, item.why or self._why(item), certain=item.certain)
-        return None  # damage; the numbers that it costs come as a hole
+        return None  # damage: the lost records follow as a hole
 
     def _why(self, hole: Hole) -> str:
         segments = list_segments(self._files.names()).segments
         if segments and hole.last < segments[0].first:
-            return "older than what the journal keeps"
-        return "lost; the journal does not tell why"
+            return "removed by journal retention"
+        return "lost for an unknown reason"
 
 
 def _items(files: Files, *, after: int) -> Iterator[Item | None]:
-    """What there is after a number, then None, then what has come since, and so on."""
+    """Items after a sequence number; None at the end of the journal, then items added since, and so on."""
     cursor = Cursor(from_seq=after + 1)
     while True:
         segments = list_segments(files.names()).segments

@@ -1,17 +1,17 @@
-"""What goes over a console's WebSocket, as JSON with a `type`. Pure."""
+"""Messages of the console's WebSocket: JSON with a `type`. Pure."""
 
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
 from routebook.lenient_json import encode_json
+from routebook.server.http.live.broker_rows import BrokerRow
+from routebook.server.http.live.event_summary import LiveEvent
 from routebook.server.http.live.overview import Overview
-from routebook.server.http.live.rows import BrokerRow
-from routebook.server.http.live.shortened import LiveEvent
 
 
 class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
-    """Who serves. `seq` is the newest record's number."""
+    """First message: the server. `seq` is the sequence number of its newest record."""
 
     ns: str
     boot: str
@@ -23,7 +23,7 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="he
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="snapshot"):
-    """Everything as it is: takes the place of all that came before."""
+    """Complete state; replaces all earlier messages."""
 
     at_ms: int
     overview: Overview
@@ -31,13 +31,13 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=
 
 
 class OverviewNow(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="overview"):
-    """About once a second."""
+    """New key figures, about once a second."""
 
     overview: Overview
 
 
 class BrokersChanged(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="brokers"):
-    """Rows that are new or otherwise than before, and keys of those that are gone."""
+    """New or changed rows, and the keys of removed rows."""
 
     at_ms: int
     changed: list[BrokerRow]
@@ -45,20 +45,20 @@ class BrokersChanged(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"
 
 
 class BeatsNow(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="beats"):
-    """The last sign of life of rows whose has moved, by key."""
+    """Times of new heartbeats, by row key."""
 
     at_ms: int
     seen: dict[str, int]
 
 
 class Events(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="events"):
-    """What happened, in order."""
+    """New events, in order."""
 
     events: list[LiveEvent]
 
 
 class Missed(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="missed"):
-    """Records that are not sent."""
+    """A range of records that is not sent, and the reason."""
 
     first: int
     last: int
@@ -66,14 +66,14 @@ class Missed(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="m
 
 
 class Dropped(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="dropped"):
-    """This console read too slowly; the connection ends."""
+    """The console read too slowly; the server closes the connection."""
 
     resume_after: int
     why: str = "read too slowly"
 
 
 class Stopping(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="stopping"):
-    """The server stops; the connection ends."""
+    """The server is stopping and closes the connection."""
 
     resume_after: int
 
@@ -85,7 +85,7 @@ _Names: TypeAlias = Annotated[list[_Name], msgspec.Meta(max_length=100)]
 
 
 class Watch(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="watch"):
-    """Which events a console wants from now on; of each list that is not empty one must fit."""
+    """Request of a console: the events to send from now on. An event must match every list that is not empty."""
 
     kinds: _Names = []
     brokers: _Names = []
@@ -96,6 +96,6 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="wa
 decode_watch: Final = msgspec.json.Decoder(Watch).decode
 
 
-def text_of(message: Message) -> str:
-    """As it is sent; half a surrogate pair as an escape."""
+def encode_message(message: Message) -> str:
+    """The JSON text of a message."""
     return encode_json(message).decode()

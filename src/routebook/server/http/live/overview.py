@@ -1,19 +1,22 @@
-"""The numbers of a NameServer at a glance."""
+"""The overview: key figures of one NameServer."""
 
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
 from routebook.codes import MASTER_ID, RequestCode
 from routebook.server.http.context import HttpContext
-from routebook.server.http.live.rows import BrokerRow, BrokerState
+from routebook.server.http.live.broker_rows import BrokerRow, BrokerState
+from routebook.server.http.views.tables import groups_without_master
 from routebook.server.observe.health import Condition, HealthReport, Part
 
-_MOST_NAMED = 100
+_MAX_NAMED: Final = 100
+_MIN_SAMPLE_MS: Final = 500
 
 
 class PartSummary(msgspec.Struct, frozen=True):
-    """How one part is."""
+    """Condition of one part of the server."""
 
     condition: Condition
     says: str
@@ -29,7 +32,7 @@ class BrokerCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Protection(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether routes of silent brokers are kept."""
+    """Mass-expiry protection: keeps the routes of brokers that stopped sending heartbeats at the same time."""
 
     active: bool
     silent: int
@@ -47,7 +50,7 @@ class PeerCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JournalSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The journal now."""
+    """State of the journal."""
 
     state: str
     last_seq: int
@@ -56,7 +59,7 @@ class JournalSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """What the first page shows."""
+    """Key figures of the start page."""
 
     at_ms: int
     ready: bool
@@ -66,7 +69,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     groups: int
     topics: int
     brokers: BrokerCounts
-    masters_missing: list[str]  # groups without a master, some of them
+    masters_missing: list[str]  # the first groups without a master
     masters_missing_total: int
     lookups_per_s: float
     misses_per_s: float
@@ -79,16 +82,16 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rates:
-    """Requests and look-ups per second, between two looks at counters that only grow."""
+    """Requests and look-ups per second, from two samples of cumulative counters."""
 
     def __init__(self) -> None:
         self._requests = self._lookups = 0
         self._at_ms: int | None = None
         self.requests_per_s = self.lookups_per_s = 0.0
 
-    def look(self, context: HttpContext, now_ms: int) -> None:
-        """At most twice a second: rates over less time say nothing."""
-        if self._at_ms is not None and 0 <= now_ms - self._at_ms < 500:
+    def sample(self, context: HttpContext, now_ms: int) -> None:
+        """Update the rates, at most twice a second: shorter intervals are too noisy."""
+        if self._at_ms is not None and 0 <= now_ms - self._at_ms < _MIN_SAMPLE_MS:
             return
         totals, _ = context.traffic.counts.totals()
         requests, lookups = sum(totals.values()), totals.get(int(RequestCode.GET_ROUTEINFO_BY_TOPIC), 0)
@@ -99,17 +102,18 @@ class Rates:
         self._requests, self._lookups, self._at_ms = requests, lookups, now_ms
 
 
-def overview(
+def make_overview(
     context: HttpContext, rows: Iterable[BrokerRow], rates: Rates, *, misses_per_s: float, consoles: int, now_ms: int
 ) -> Overview:
+    """Collect the key figures."""
     report: HealthReport = context.health.report()
     routes, preservation = context.nameserver.routes, context.nameserver.preservation
     states = dict.fromkeys(BrokerState, 0)
-    orphans = {name for name, group in routes.group_table.items() if MASTER_ID not in group.members}
+    without_master = groups_without_master(context.nameserver)
     for row in rows:
         states[row.state] += 1
         if row.state is BrokerState.DOWN and row.id == MASTER_ID and row.name not in routes.group_table:
-            orphans.add(row.name)
+            without_master.add(row.name)
     sizes = routes.sizes()
     return Overview(
         at_ms=now_ms,
@@ -125,8 +129,8 @@ def overview(
             suspected=states[BrokerState.SUSPECTED],
             down=states[BrokerState.DOWN],
         ),
-        masters_missing=sorted(orphans)[:_MOST_NAMED],
-        masters_missing_total=len(orphans),
+        masters_missing=sorted(without_master)[:_MAX_NAMED],
+        masters_missing_total=len(without_master),
         lookups_per_s=rates.lookups_per_s,
         misses_per_s=misses_per_s,
         requests_per_s=rates.requests_per_s,

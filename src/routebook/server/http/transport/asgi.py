@@ -27,7 +27,7 @@ async def respond_problem(send: Send, status: int, problem: Problem, headers: He
     await respond(send, status, [(b"content-type", b"application/json"), *headers], msgspec.json.encode(problem))
 
 
-def peer_of(scope: Scope) -> tuple[str, str]:
-    """Host of the client, and HOST:PORT."""
-    host, port = scope.get("client") or ("unknown", 0)
-    return str(host), f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def peer_of(client: tuple[str, int] | None) -> tuple[str, str]:
+    """The host and the HOST:PORT of a scope's client."""
+    host, port = client or ("unknown", 0)
+    return host, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,1 +1,1 @@
-"""What the HTTP API shows: response types, and the functions that build them from the tables."""
+"""Response types, and the functions that build them from the route tables."""

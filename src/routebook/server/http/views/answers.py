@@ -1,4 +1,4 @@
-"""What the API answers. Names are our own, in snake_case; times are ms since the epoch."""
+"""Response types of the API. Keys are snake_case; times are milliseconds since the epoch."""
 
 from enum import StrEnum
 
@@ -8,7 +8,7 @@ from routebook.history.query.answers import Cause, Certainty
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
-    """How much there is."""
+    """Number of entries in the route tables."""
 
     clusters: int
     broker_groups: int
@@ -17,7 +17,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """This NameServer. `ns` is its id for life, `boot` that of this start."""
+    """This NameServer. `ns` is its permanent id, `boot` the id of this start."""
 
     version: str
     ns: str
@@ -27,9 +27,9 @@ class ServerAnswer(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     uptime_s: float
     ready: bool
-    last_seq: int | None  # the newest record's number; null without a journal
+    last_seq: int | None  # sequence number of the newest record; null without a journal
     sizes: Sizes
-    settings: dict[str, str | int | bool]  # those that are not secret
+    settings: dict[str, str | int | bool]  # without secrets
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,15 +45,15 @@ class ClustersAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemberState(StrEnum):
-    """How sure it is that a broker is there."""
+    """State of a broker's lease."""
 
-    REGISTERED = "registered"  # its connection is open and its heartbeat fresh
-    LATE = "late"  # no sign of life for more than half of its timeout
-    RECOVERED = "recovered"  # known from before a restart, or kept while silent: it has yet to register again
+    REGISTERED = "registered"  # its connection is open and its heartbeat recent
+    LATE = "late"  # no heartbeat for more than half of its timeout
+    RECOVERED = "recovered"  # from before a restart, or protected from expiry: waiting to re-register
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
-    """How new a broker's topic table is."""
+    """Version of a broker's topic configuration."""
 
     counter: int | None
     state_version: int
@@ -76,7 +76,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BrokerGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """The brokers of one name."""
+    """The brokers that share one name."""
 
     name: str
     cluster: str
@@ -86,7 +86,7 @@ class BrokerGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BrokerAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One group, and how many topics it has."""
+    """One broker group and its number of topics."""
 
     at_ms: int
     group: BrokerGroup
@@ -94,18 +94,18 @@ class BrokerAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PastGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A broker group as it was."""
+    """A broker group at a past time."""
 
     name: str
     cluster: str
     acting_master: bool
     zone: str | None
     addrs: dict[str, str]  # by broker id
-    since_ms: int | None  # null: since before anything that is kept
+    since_ms: int | None  # null: before the start of the journal
 
 
 class BrokersAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Groups by name; `next` is what to give as `after` for the following ones."""
+    """A page of broker groups by name; pass `next` as `after` for the following page."""
 
     at_ms: int
     total: int
@@ -114,7 +114,7 @@ class BrokersAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PastBrokersAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The groups at a past time, and how far that can be trusted."""
+    """The broker groups at a past time, and how certain that is."""
 
     at_ms: int
     groups: list[PastGroup]
@@ -122,7 +122,7 @@ class PastBrokersAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TopicSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic in a list. Queues are summed over its brokers; those of brokers that take no writes do not count."""
+    """A topic in a list. Queues are summed over its brokers; queues without the permission are not counted."""
 
     name: str
     brokers: int
@@ -131,7 +131,7 @@ class TopicSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TopicsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Topics by name; `total` counts all there are, `next` is what to give as `after` for the following ones."""
+    """A page of topics by name; `total` counts all topics. Pass `next` as `after` for the following page."""
 
     total: int
     topics: list[TopicSummary]
@@ -145,7 +145,7 @@ class RouteBroker(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str
     acting_master: bool
     zone: str | None
-    addrs: dict[str, str]  # by broker id; "0" is the master, or who stands in for it
+    addrs: dict[str, str]  # by broker id; "0" is the master or the acting master
 
 
 class RouteQueues(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,7 +161,7 @@ class RouteQueues(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StaticMapping(msgspec.Struct, frozen=True, kw_only=True):
-    """A static topic's logical queues on one broker: logical queue → the broker's own."""
+    """The logical queues of a static topic on one broker: logical queue id → physical queue id."""
 
     epoch: int
     total_queues: int
@@ -170,7 +170,7 @@ class StaticMapping(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a topic lives."""
+    """The brokers and queues of a topic."""
 
     brokers: list[RouteBroker]
     queues: list[RouteQueues]
@@ -180,16 +180,16 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PastOfRoute(msgspec.Struct, frozen=True, kw_only=True):
-    """Since when and until when a past route held, what brought it about, and how far that can be trusted."""
+    """Validity and cause of a past route, and how certain they are."""
 
-    valid_from_ms: int | None  # null: before anything that is kept
-    valid_to_ms: int | None  # null: it still holds
+    valid_from_ms: int | None  # null: before the start of the journal
+    valid_to_ms: int | None  # null: still valid
     cause: Cause | None
     certainty: Certainty
 
 
 class RouteAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic's route, now or at a past time. `route` is null where there was none, `past` where it is about now."""
+    """A topic's route. `route` is null if the topic had none; `past` is null for the current route."""
 
     topic: str
     at_ms: int
@@ -198,13 +198,13 @@ class RouteAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KvAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """All KV configuration: namespace → key → value."""
+    """The KV configuration: namespace → key → value."""
 
     namespaces: dict[str, dict[str, str | None]]
 
 
 class AliveAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The process answers."""
+    """The process is alive."""
 
     status: str
     version: str
@@ -213,7 +213,7 @@ class AliveAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadyAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether clients should be sent here; if not, what it waits for."""
+    """Whether the server is ready for clients; if not, what it waits for."""
 
     ready: bool
     waiting_for: dict[str, str]

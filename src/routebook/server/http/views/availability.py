@@ -1,7 +1,7 @@
-"""How much of each day a broker was there, of the time in which somebody looked. Pure.
+"""Availability of a broker per day (UTC), within the time that the NameServer observed it. Pure.
 
-Not counted are times when the NameServer did not run, times before the broker first came, and times between a planned
-leave (it unregistered, or was deregistered) and its return: nobody expected it then.
+Not observed: downtime of the NameServer, the time before the broker first registered, and the time between a planned
+stop (it unregistered, or an operator deregistered it) and its return.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,11 +13,11 @@ import msgspec
 from routebook.history.query.sessions import ServerRun, Session
 
 _DAY_MS: Final = 86_400_000
-Stretch: TypeAlias = tuple[int, int]
+Interval: TypeAlias = tuple[int, int]
 
 
 class Day(msgspec.Struct, frozen=True, kw_only=True):
-    """A day in UTC: its availability is `up_ms / observed_ms`, where anything was observed."""
+    """One day in UTC: availability is `up_ms / observed_ms` if `observed_ms` is not 0."""
 
     day: str
     observed_ms: int
@@ -26,30 +26,30 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def by_day(sessions: Sequence[Session], runs: Iterable[ServerRun], *, from_ms: int, to_ms: int) -> list[Day]:
-    """Of one address: `sessions` in order. Days from the one of `from_ms` to that of `to_ms`."""
-    ran = [(max(run.from_ms, from_ms), min(to_ms if run.to_ms is None else run.to_ms, to_ms)) for run in runs]
+    """Days from `from_ms` to `to_ms` of one address, from its sessions in order."""
+    running = [(max(run.from_ms, from_ms), min(to_ms if run.to_ms is None else run.to_ms, to_ms)) for run in runs]
     up = [(session.from_ms, to_ms if session.to_ms is None else session.to_ms) for session in sessions]
     expected = _expected(sessions, to_ms)
     outages = [session.to_ms for session in sessions if session.planned is False and session.to_ms is not None]
     days = []
     for begin in range(from_ms - from_ms % _DAY_MS, to_ms, _DAY_MS):
         day = (begin, begin + _DAY_MS)
-        observed = [piece for stretch in ran for piece in _common([stretch], [day])]
-        observed = [piece for stretch in expected for piece in _common(observed, [stretch])]
+        observed = [part for interval in running for part in _intersect([interval], [day])]
+        observed = [part for interval in expected for part in _intersect(observed, [interval])]
         days.append(
             Day(
                 day=datetime.fromtimestamp(begin / 1000, UTC).date().isoformat(),
                 observed_ms=_length(observed),
-                up_ms=_length(piece for stretch in _merged(up) for piece in _common(observed, [stretch])),
+                up_ms=_length(part for interval in _merge(up) for part in _intersect(observed, [interval])),
                 outages=sum(day[0] <= at < day[1] and at >= from_ms for at in outages),
             )
         )
     return days
 
 
-def _expected(sessions: Sequence[Session], to_ms: int) -> list[Stretch]:
-    """From each coming to the next planned leave."""
-    found: list[Stretch] = []
+def _expected(sessions: Sequence[Session], to_ms: int) -> list[Interval]:
+    """Intervals from a registration to the next planned stop."""
+    found: list[Interval] = []
     begin: int | None = None
     for session in sessions:
         begin = session.from_ms if begin is None else begin
@@ -58,12 +58,12 @@ def _expected(sessions: Sequence[Session], to_ms: int) -> list[Stretch]:
             begin = None
     if begin is not None:
         found.append((begin, to_ms))
-    return _merged(found)
+    return _merge(found)
 
 
-def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
-    merged: list[Stretch] = []
-    for begin, end in sorted(stretches):
+def _merge(intervals: Iterable[Interval]) -> list[Interval]:
+    merged: list[Interval] = []
+    for begin, end in sorted(intervals):
         if merged and begin <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
@@ -71,12 +71,12 @@ def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
     return merged
 
 
-def _common(some: Iterable[Stretch], others: Sequence[Stretch]) -> Iterator[Stretch]:
+def _intersect(some: Iterable[Interval], others: Sequence[Interval]) -> Iterator[Interval]:
     for begin, end in some:
         for other_begin, other_end in others:
             if max(begin, other_begin) < min(end, other_end):
                 yield max(begin, other_begin), min(end, other_end)
 
 
-def _length(stretches: Iterable[Stretch]) -> int:
-    return sum(end - begin for begin, end in stretches)
+def _length(intervals: Iterable[Interval]) -> int:
+    return sum(end - begin for begin, end in intervals)

@@ -1,4 +1,4 @@
-"""From the tables to what the API answers. Reads only; everything is copied before the next await."""
+"""Builds API responses from the route tables. Read-only; the responses are copies."""
 
 import msgspec
 
@@ -20,7 +20,7 @@ def sizes(ns: NameServer) -> answers.Sizes:
 
 
 def settings(ns: NameServer) -> dict[str, str | int | bool]:
-    """Every setting that is not secret."""
+    """All settings except secrets."""
     return {setting.key: ns.settings.values[setting.key] for setting in SETTINGS if not setting.secret}
 
 
@@ -48,7 +48,7 @@ def group(ns: NameServer, found: TableGroup, now_ms: int) -> answers.BrokerGroup
 
 
 def state_of(lease: Lease, seat: Seat, now_ms: int) -> answers.MemberState:
-    """How sure it is that a member is there."""
+    """State of one broker's lease."""
     if seat.connection is None:
         return answers.MemberState.RECOVERED
     if (now_ms - lease.last_update_ms) * 2 > lease.timeout_ms:
@@ -69,7 +69,7 @@ def topic_summary(ns: NameServer, topic: str) -> answers.TopicSummary | None:
 
 
 def route(ns: NameServer, topic: str) -> answers.Route | None:
-    """As a client would get it now."""
+    """The route that clients get now."""
     found = ns.routes.route(topic, ns.settings.policy)
     if found is None:
         return None
@@ -105,9 +105,8 @@ def past_brokers(past: PastBrokers) -> answers.PastBrokersAnswer:
     return answers.PastBrokersAnswer(at_ms=past.at_ms, groups=groups, certainty=past.certainty)
 
 
-def without_master(ns: NameServer) -> int:
-    """How many groups have no master."""
-    return sum(MASTER_ID not in group.members for group in ns.routes.group_table.values())
+def groups_without_master(ns: NameServer) -> set[str]:
+    return {name for name, group in ns.routes.group_table.items() if MASTER_ID not in group.members}
 
 
 def _member(key: BrokerKey, lease: Lease, seat: Seat, *, now_ms: int) -> answers.Member:

@@ -1,13 +1,11 @@
-"""Topic names in order, for lists that are paged and searched: 50,000 of them without holding anybody up."""
+"""Sorted topic names for paged lists; scans of 50,000 names do not block the event loop."""
 
-import asyncio
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from routebook.routes import RouteTable
-
-_AT_A_TIME: Final = 4096  # names that are looked at before others get their turn
+from routebook.server.http.views.slices import slices
 
 
 class Page(NamedTuple):
@@ -18,7 +16,7 @@ class Page(NamedTuple):
 
 
 class TopicNames:
-    """The names of one route table, sorted; sorted anew only when some came or went."""
+    """The sorted names of one route table, sorted again only after topics were added or removed."""
 
     def __init__(self, routes: RouteTable) -> None:
         self._routes = routes
@@ -26,7 +24,7 @@ class TopicNames:
         self._revision = -1
 
     def sorted(self) -> list[str]:
-        """All names. Not to be changed by the caller."""
+        """All names; the caller must not change the list."""
         if self._revision != self._routes.revision:
             self._revision = self._routes.revision
             current = self._routes.topic_table
@@ -34,20 +32,19 @@ class TopicNames:
             if not len(kept) == len(self._names) == len(current):
                 known = set(kept)
                 kept += [name for name in current if name not in known]
-                kept.sort()  # mostly in order already, which is quick
+                kept.sort()  # fast: mostly sorted
                 self._names = kept
         return self._names
 
-    async def page(self, *, after: str, limit: int, wanted: Callable[[str], bool] | None) -> Page:
-        """The next `limit` names after `after` that are wanted."""
+    async def page(self, *, after: str, limit: int, matches: Callable[[str], bool] | None) -> Page:
+        """Up to `limit` matching names that follow `after`."""
         names = self.sorted()
         begin = bisect_right(names, after) if after else 0
-        if wanted is None:
+        if matches is None:
             return Page(names[begin : begin + limit], len(names) > begin + limit)
         found: list[str] = []
-        for start in range(begin, len(names), _AT_A_TIME):
-            found += [name for name in names[start : start + _AT_A_TIME] if wanted(name)]
+        async for part in slices(names, start=begin):
+            found += [name for name in part if matches(name)]
             if len(found) > limit:
                 break
-            await asyncio.sleep(0)
         return Page(found[:limit], len(found) > limit)

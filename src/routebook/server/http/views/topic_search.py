@@ -1,4 +1,4 @@
-"""Search as one types: 50,000 topic names in one string, so that a look for a few letters is one scan in C."""
+"""Substring search over topic names: all names are joined in one string, so a search is one scan in C."""
 
 import asyncio
 from bisect import bisect_right
@@ -6,19 +6,19 @@ from typing import Final, NamedTuple
 
 from routebook.server.http.views.topic_names import TopicNames
 
-_PARTED: Final = "\n"  # no name holds one
-_AT_A_TIME: Final = 2048  # matches between which others get their turn
+_SEPARATOR: Final = "\n"  # replaced in names
+_YIELD_EVERY: Final = 2048  # matches between two yields to the event loop
 
 
 class Matches(NamedTuple):
-    """The best of the names, and how many there are."""
+    """The best matches, and the number of all matches."""
 
     names: list[str]
     total: int
 
 
 class TopicSearch:
-    """Made anew only when names came or went."""
+    """Builds the string again only after topics were added or removed."""
 
     def __init__(self, names: TopicNames) -> None:
         self._source = names
@@ -27,34 +27,34 @@ class TopicSearch:
         self._starts: list[int] = []
 
     async def find(self, part: str, limit: int) -> Matches:
-        """Names that contain `part` in any case: the name itself, those that begin with it, then the others."""
+        """Names that contain `part`, ignoring case: exact matches first, then prefixes, then the others."""
         self._refresh()
         names, text, starts, wanted = self._names, self._text, self._starts, part.lower()
-        if not wanted or _PARTED in wanted:
+        if not wanted or _SEPARATOR in wanted:
             return Matches([] if wanted else names[:limit], 0 if wanted else len(names))
-        same: list[str] = []
-        begin: list[str] = []
-        within: list[str] = []
+        exact: list[str] = []
+        prefix: list[str] = []
+        inner: list[str] = []
         total, at = 0, text.find(wanted)
         while at >= 0:
             number = bisect_right(starts, at) - 1
             start, end = starts[number], starts[number + 1]
-            is_same = at == start and end - start - 1 == len(wanted)
-            kept = same if is_same else begin if at == start else within
+            is_exact = at == start and end - start - 1 == len(wanted)
+            kept = exact if is_exact else prefix if at == start else inner
             if len(kept) < limit:
                 kept.append(names[number])
             total += 1
-            if total % _AT_A_TIME == 0:
+            if total % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             at = text.find(wanted, end)
-        return Matches([*same, *begin, *within][:limit], total)
+        return Matches([*exact, *prefix, *inner][:limit], total)
 
     def _refresh(self) -> None:
         names = self._source.sorted()
         if names is self._names:
             return
-        lowered = [name.lower().replace(_PARTED, " ") for name in names]
+        lowered = [name.lower().replace(_SEPARATOR, " ") for name in names]
         starts = [0]
         for name in lowered:
             starts.append(starts[-1] + len(name) + 1)
-        self._names, self._text, self._starts = names, _PARTED.join(lowered), starts
+        self._names, self._text, self._starts = names, _SEPARATOR.join(lowered), starts

@@ -1,4 +1,4 @@
-"""The event stream: no gap, no duplicate, wherever a watcher joins and whatever happens meanwhile."""
+"""The event stream: no gaps and no duplicates, wherever a watcher joins."""
 
 import asyncio
 import random
@@ -12,7 +12,7 @@ from routebook.journal.record import decode_record
 from routebook.journal.write.options import JournalOptions
 from routebook.server.http.api import events
 from routebook.server.http.api.events import EventStream
-from routebook.server.http.live.journal_window import JournalPast
+from routebook.server.http.live.journal_window import JournalWindow
 from routebook.server.state.feed import EVERYTHING
 from tests.support.asynchronous import asynchronous
 from tests.support.faulty_files import FaultyFiles
@@ -28,7 +28,7 @@ class Watcher:
     def __init__(self, some: Rig, *, after: int | None = None, wanted: Selection = EVERYTHING) -> None:
         journal = None
         if some.writer is not None and some.context.journal_files is not None:
-            journal = JournalPast(some.context.journal_files, some.writer)
+            journal = JournalWindow(some.context.journal_files, some.writer)
         self.journal = journal
         self._chunks = EventStream(some.feed, journal, wanted).chunks(after)
         self._parser = StreamParser()
@@ -47,7 +47,7 @@ class Watcher:
         return [int((await self.next()).id) for _ in range(count)]
 
     async def rest(self) -> list[ServerSent]:
-        """Until the server ends it."""
+        """All events until the server ends the stream."""
         async for chunk in self._chunks:
             self._found += self._parser.feed(chunk)
         found, self._found = self._found, []
@@ -60,7 +60,7 @@ class Watcher:
 
 
 @asynchronous
-async def test_a_new_watcher_sees_what_happens_from_now_on() -> None:
+async def test_a_new_watcher_gets_new_events() -> None:
     with rig() as some:
         some.record(change(1))
         watcher = Watcher(some)
@@ -75,7 +75,7 @@ async def test_a_new_watcher_sees_what_happens_from_now_on() -> None:
 
 
 @asynchronous
-async def test_a_returning_watcher_gets_the_journal_first() -> None:
+async def test_a_resuming_watcher_gets_the_journal_first() -> None:
     with rig() as some:
         for number in range(1, 1201):
             some.record(change(number))
@@ -88,7 +88,7 @@ async def test_a_returning_watcher_gets_the_journal_first() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 @asynchronous
-async def test_no_gap_and_no_duplicate_wherever_watchers_join(seed: int) -> None:
+async def test_no_gaps_and_no_duplicates_wherever_watchers_join(seed: int) -> None:
     rng = random.Random(seed)
     options = JournalOptions(commit_ms=rng.choice((0, 1, 20)), segment_bytes=rng.choice((2_000, 1 << 24)))
     with rig(options=options) as some:
@@ -111,7 +111,7 @@ async def test_no_gap_and_no_duplicate_wherever_watchers_join(seed: int) -> None
                 expected = list(range(seen + 1, stop_at + 1))
                 assert await watcher.numbers(len(expected)) == expected
                 seen = stop_at
-                if rng.random() < 0.5:  # goes, and comes back with the id it has
+                if rng.random() < 0.5:  # reconnects with its last id
                     seen = int(watcher.id)
                     await watcher.close()
                     watcher = Watcher(some, after=seen)
@@ -121,7 +121,7 @@ async def test_no_gap_and_no_duplicate_wherever_watchers_join(seed: int) -> None
 
 
 @asynchronous
-async def test_a_filter_lets_through_what_fits_and_the_id_moves_on() -> None:
+async def test_a_filter_selects_events_and_the_id_still_advances() -> None:
     wanted = Selection(kinds=frozenset({"broker_down"}))
     with rig() as some:
         for number in range(1, 51):
@@ -139,20 +139,20 @@ async def test_a_filter_lets_through_what_fits_and_the_id_moves_on() -> None:
 
 
 @asynchronous
-async def test_numbers_that_only_the_journal_has_are_fetched_from_it() -> None:
+async def test_records_that_only_the_journal_has_are_read_from_it() -> None:
     with rig() as some:
         assert some.writer is not None
         some.record(change(1))
         watcher = Watcher(some, after=0)
         assert await watcher.numbers(1) == [1]
-        some.writer.append(change(2), 1)  # as the writer does itself when it tells of a hole
+        some.writer.append(change(2), 1)  # as the writer does when it records a hole
         some.record(change(3))
         assert await watcher.numbers(2) == [2, 3]
         await watcher.close()
 
 
 @asynchronous
-async def test_a_slow_watcher_is_told_and_comes_back_without_loss() -> None:
+async def test_a_slow_watcher_is_dropped_and_resumes_without_loss() -> None:
     with rig() as some:
         watcher = Watcher(some, after=0)
         some.record(change(1))
@@ -169,20 +169,20 @@ async def test_a_slow_watcher_is_told_and_comes_back_without_loss() -> None:
 
 
 @asynchronous
-async def test_what_is_no_longer_kept_is_said_and_the_stream_begins_with_the_oldest() -> None:
+async def test_records_removed_by_retention_are_reported_before_the_oldest_one() -> None:
     files = FaultyFiles()
     write_segment(files, 50, 60)
     with rig(files) as some:
         watcher = Watcher(some, after=7)
         missing = await watcher.next()
         assert (missing.event, missing.id) == ("missing", "49")
-        assert missing.json == {"first": 8, "last": 49, "why": "older than what the journal keeps", "certain": True}
+        assert missing.json == {"first": 8, "last": 49, "why": "removed by journal retention", "certain": True}
         assert await watcher.numbers(11) == list(range(50, 61))
         await watcher.close()
 
 
 @asynchronous
-async def test_a_number_of_somebody_else_is_refused_and_the_stream_begins_now() -> None:
+async def test_an_unknown_id_resets_the_stream_to_new_events() -> None:
     with rig() as some:
         some.record(change(1))
         watcher = Watcher(some, after=5000)
@@ -196,20 +196,20 @@ async def test_a_number_of_somebody_else_is_refused_and_the_stream_begins_now() 
 
 
 @asynchronous
-async def test_without_a_journal_what_is_past_is_missing() -> None:
+async def test_without_a_journal_past_records_are_missing() -> None:
     some = Rig(None, None)
     some.record(change(1))
     some.record(change(2))
     watcher = Watcher(some, after=0)
     missing = await watcher.next()
-    assert missing.json == {"first": 1, "last": 2, "why": "there is no journal", "certain": True}
+    assert missing.json == {"first": 1, "last": 2, "why": "the journal is off", "certain": True}
     some.record(change(3))
     assert await watcher.numbers(1) == [3]
     await watcher.close()
 
 
 @asynchronous
-async def test_the_end_of_the_server_ends_the_stream_with_a_word() -> None:
+async def test_a_stopping_server_ends_the_stream_with_an_event() -> None:
     with rig() as some:
         some.record(change(1))
         watcher = Watcher(some, after=0)
@@ -222,7 +222,7 @@ async def test_the_end_of_the_server_ends_the_stream_with_a_word() -> None:
 
 
 @asynchronous
-async def test_a_silent_stream_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_idle_stream_sends_keep_alives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "HEARTBEAT_S", 0.01)
     with rig() as some:
         some.record(change(1))
@@ -234,7 +234,7 @@ async def test_a_silent_stream_gives_signs_of_life(monkeypatch: pytest.MonkeyPat
 
 
 class BrokenFiles(FaultyFiles):
-    """A folder that somebody took away."""
+    """A folder that becomes unreadable."""
 
     gone = False
 
@@ -245,7 +245,7 @@ class BrokenFiles(FaultyFiles):
 
 
 @asynchronous
-async def test_a_journal_that_cannot_be_read_ends_the_stream_only() -> None:
+async def test_an_unreadable_journal_ends_only_the_stream() -> None:
     files: Files = BrokenFiles()
     with rig(files) as some:
         some.record(change(1))
@@ -256,6 +256,6 @@ async def test_a_journal_that_cannot_be_read_ends_the_stream_only() -> None:
         watcher = Watcher(some, after=0)
         (dropped,) = await watcher.rest()
         assert (dropped.event, dropped.json["resume_after"]) == ("dropped", 0)
-        assert dropped.json["why"] == "the journal cannot be read: Permission denied"
+        assert dropped.json["why"] == "cannot read the journal: Permission denied"
         files.gone = False
         assert some.feed.readers == 0

@@ -17,7 +17,7 @@ GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 @asynccontextmanager
 async def listening(some: Rig) -> AsyncIterator[HttpListener]:
     up = asyncio.Event()
-    listener = HttpListener(host="127.0.0.1", port=0, listening=lambda _: up.set())
+    listener = HttpListener(host="127.0.0.1", port=0, on_listening=lambda _: up.set())
     listener.start(some.context)
     try:
         await up.wait()
@@ -202,7 +202,7 @@ async def test_streams_end_with_a_stopping_event() -> None:
 @asynchronous
 async def test_stop_before_the_server_is_up() -> None:
     with rig() as some:
-        listener = HttpListener(host="127.0.0.1", port=0, listening=lambda _: None)
+        listener = HttpListener(host="127.0.0.1", port=0, on_listening=lambda _: None)
         listener.start(some.context)
         await asyncio.sleep(0)
         await listener.stop()

@@ -1,4 +1,4 @@
-"""How much of a day a broker was there."""
+"""Availability of a broker per day."""
 
 from routebook.history.query.sessions import ServerRun, Session
 from routebook.server.http.views.availability import by_day
@@ -32,35 +32,35 @@ def days(sessions: list[Session], runs: list[ServerRun], *, until: int = 2 * DAY
     return [(day.observed_ms // HOUR, day.up_ms // HOUR, day.outages) for day in found]
 
 
-def test_up_all_the_time() -> None:
+def test_an_uninterrupted_session() -> None:
     assert days([session(-DAY, None)], [run(-DAY, None)]) == [(24, 24, 0), (24, 24, 0)]
 
 
-def test_an_outage_counts_against_it_over_midnight() -> None:
+def test_an_outage_over_midnight_reduces_both_days() -> None:
     sessions = [session(0, 22 * HOUR, "expired", planned=False), session(26 * HOUR, None)]
     assert days(sessions, [run(0, None)]) == [(24, 22, 1), (24, 22, 0)]
 
 
-def test_a_planned_leave_does_not() -> None:
+def test_a_planned_stop_is_not_observed() -> None:
     sessions = [session(0, 6 * HOUR, "unregistered", planned=True), session(12 * HOUR, None)]
     assert days(sessions, [run(0, None)]) == [(18, 18, 0), (24, 24, 0)]
 
 
-def test_time_in_which_the_nameserver_did_not_run_is_not_observed() -> None:
+def test_downtime_of_the_nameserver_is_not_observed() -> None:
     assert days([session(0, None)], [run(0, 6 * HOUR), run(18 * HOUR, None)]) == [(12, 12, 0), (24, 24, 0)]
 
 
-def test_before_it_first_came_nobody_missed_it() -> None:
+def test_the_time_before_the_first_registration_is_not_observed() -> None:
     assert days([session(30 * HOUR, None)], [run(0, None)]) == [(0, 0, 0), (18, 18, 0)]
 
 
-def test_one_that_has_not_come_back_is_missed_until_now() -> None:
+def test_an_outage_lasts_until_now_if_the_broker_has_not_returned() -> None:
     assert days([session(0, 12 * HOUR, "closed", planned=False)], [run(0, None)], until=36 * HOUR) == [
         (24, 12, 1),
         (12, 0, 0),
     ]
 
 
-def test_days_have_names() -> None:
+def test_days_are_named_by_their_date() -> None:
     found = by_day([session(0, None)], [run(0, None)], from_ms=START, to_ms=START + DAY)
     assert [day.day for day in found] == ["2024-10-04"]

@@ -1,4 +1,4 @@
-"""Topic names in pages: sorted, searched, in step with the tables."""
+"""Paged topic names: sorted, filtered, consistent with the tables."""
 
 import random
 
@@ -11,7 +11,7 @@ def delete(asker: CoreClient, topic: str) -> None:
     asker.ask(216, {"topic": topic})
 
 
-def test_sorted_and_in_step_with_the_tables() -> None:
+def test_names_are_sorted_and_follow_the_tables() -> None:
     asker, rng = CoreClient(), random.Random(1)
     names = TopicNames(asker.nameserver.routes)
     assert names.sorted() == []
@@ -24,7 +24,7 @@ def test_sorted_and_in_step_with_the_tables() -> None:
         assert names.sorted() == sorted(asker.nameserver.routes.topic_table)
 
 
-def test_one_out_and_one_in_is_seen() -> None:
+def test_one_topic_removed_and_one_added() -> None:
     asker = CoreClient()
     asker.register("a", "b")
     names = TopicNames(asker.nameserver.routes)
@@ -34,7 +34,7 @@ def test_one_out_and_one_in_is_seen() -> None:
     assert names.sorted() == ["b", "c"]
 
 
-def test_not_sorted_again_while_nothing_changes() -> None:
+def test_names_are_sorted_only_after_a_change() -> None:
     asker = CoreClient()
     asker.register("a", "b")
     names = TopicNames(asker.nameserver.routes)
@@ -47,11 +47,11 @@ async def test_pages_cover_everything_once() -> None:
     topics = [f"topic-{number:05}" for number in range(10_000)]
     asker.register(*topics)
     names = TopicNames(asker.nameserver.routes)
-    for wanted, expected in ((None, topics), (lambda name: name.endswith("7"), topics[7::10])):
+    for matches, expected in ((None, topics), (lambda name: name.endswith("7"), topics[7::10])):
         seen: list[str] = []
         after, more = "", True
         while more:
-            page = await names.page(after=after, limit=777, wanted=wanted)
+            page = await names.page(after=after, limit=777, matches=matches)
             assert len(page.names) == 777 or not page.more
             seen += page.names
             after, more = page.names[-1], page.more
@@ -59,10 +59,10 @@ async def test_pages_cover_everything_once() -> None:
 
 
 @asynchronous
-async def test_a_page_of_nothing() -> None:
+async def test_empty_pages() -> None:
     asker = CoreClient()
     names = TopicNames(asker.nameserver.routes)
-    assert await names.page(after="", limit=5, wanted=None) == ([], False)
+    assert await names.page(after="", limit=5, matches=None) == ([], False)
     asker.register("a", "b")
-    assert await names.page(after="b", limit=5, wanted=None) == ([], False)
-    assert await names.page(after="", limit=5, wanted=lambda _: False) == ([], False)
+    assert await names.page(after="b", limit=5, matches=None) == ([], False)
+    assert await names.page(after="", limit=5, matches=lambda _: False) == ([], False)

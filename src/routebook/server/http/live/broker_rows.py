@@ -1,23 +1,33 @@
-"""The brokers as consoles see them: one row for each member of a group, and for those that left lately."""
+"""Broker rows of the console: one per registered broker, and one per broker that left within a day."""
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from routebook.codes import MASTER_ID, version_text
 from routebook.handlers import NameServer
-from routebook.routes.state import BrokerGroup, Lease
-from routebook.server.http.live.recent import Recent
+from routebook.routes.state import BrokerGroup
+from routebook.server.http.live.recent_activity import RecentActivity
+from routebook.server.http.views.answers import MemberState
+from routebook.server.http.views.tables import state_of
 
 
 class BrokerState(StrEnum):
-    """How sure it is that a broker is there."""
+    """State of a broker in the console."""
 
     UP = "up"
-    RECOVERED = "recovered"  # known from before a restart, or kept while silent
-    SUSPECTED = "suspected"  # silent for more than half of its timeout
-    DOWN = "down"  # it left within the last day
+    RECOVERED = "recovered"  # from before a restart, or protected from expiry: waiting to re-register
+    SUSPECTED = "suspected"  # no heartbeat for more than half of its timeout
+    DOWN = "down"  # left within the last day
+
+
+_STATES: Final = {
+    MemberState.REGISTERED: BrokerState.UP,
+    MemberState.LATE: BrokerState.SUSPECTED,
+    MemberState.RECOVERED: BrokerState.RECOVERED,
+}
 
 
 class BrokerRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +51,7 @@ class BrokerRow(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
     def looks_like(self, other: "BrokerRow") -> bool:
-        """Apart from its last sign of life, which changes all the time, and its topics, which many change at once."""
+        """Compare without the last heartbeat and the topic count, which change often and for many rows at once."""
         return (
             (self.state, self.role, self.addr, self.cluster, self.zone)
             == (other.state, other.role, other.addr, other.cluster, other.zone)
@@ -49,12 +59,12 @@ class BrokerRow(msgspec.Struct, frozen=True, kw_only=True):
             and (self.down_at_ms, self.reason) == (other.down_at_ms, other.reason)
         )
 
-    def has_topics_of(self, other: "BrokerRow") -> bool:
+    def has_same_topics(self, other: "BrokerRow") -> bool:
         return (self.topics, self.data_version) == (other.topics, other.data_version)
 
 
-def broker_rows(ns: NameServer, recent: Recent, now_ms: int) -> dict[str, BrokerRow]:
-    """By key."""
+def broker_rows(ns: NameServer, recent: RecentActivity, now_ms: int) -> dict[str, BrokerRow]:
+    """All rows by key."""
     found = {row.key: row for group in ns.routes.group_table.values() for row in _members(ns, group, recent, now_ms)}
     for lost in recent.lost.values():
         group = ns.routes.group(lost.name)
@@ -82,15 +92,7 @@ def broker_rows(ns: NameServer, recent: Recent, now_ms: int) -> dict[str, Broker
     return found
 
 
-def state_of(lease: Lease, *, connected: bool, now_ms: int) -> BrokerState:
-    if not connected:
-        return BrokerState.RECOVERED
-    if (now_ms - lease.last_update_ms) * 2 > lease.timeout_ms:
-        return BrokerState.SUSPECTED
-    return BrokerState.UP
-
-
-def _members(ns: NameServer, group: BrokerGroup, recent: Recent, now_ms: int) -> Iterator[BrokerRow]:
+def _members(ns: NameServer, group: BrokerGroup, recent: RecentActivity, now_ms: int) -> Iterator[BrokerRow]:
     leases = ns.routes.lease_table
     acting = ns.settings.policy.support_acting_master and group.enable_acting_master and MASTER_ID not in group.members
     for broker_id, key in group.members.items():
@@ -105,11 +107,11 @@ def _members(ns: NameServer, group: BrokerGroup, recent: Recent, now_ms: int) ->
             cluster=key.cluster,
             zone=group.zone,
             role=role,
-            state=state_of(lease, connected=lease.seats[group.name].connection is not None, now_ms=now_ms),
+            state=_STATES[state_of(lease, lease.seats[group.name], now_ms)],
             last_seen_ms=lease.last_update_ms,
             timeout_ms=lease.timeout_ms,
             version=version_text(lease.version) if lease.version else None,
             data_version=None if version is None else version.counter,
             topics=group.topics,
-            since_ms=recent.came_ms.get((group.name, key.addr)),
+            since_ms=recent.registered_ms.get((group.name, key.addr)),
         )

@@ -1,4 +1,4 @@
-"""Timelines and digests over HTTP."""
+"""Endpoints that read the history."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,13 +9,12 @@ from routebook.history.index.follower import IndexFollower
 from routebook.history.query.history import History
 from routebook.journal.files import FolderFiles
 from routebook.journal.write.options import JournalOptions
-from routebook.peers.digest import BUCKETS, bucket_of
 from tests.support.asynchronous import asynchronous
 from tests.support.http import Rig, rig
 
 
 @contextlib.contextmanager
-def remembering(tmp_path: Path) -> Iterator[Rig]:
+def with_history(tmp_path: Path) -> Iterator[Rig]:
     files = FolderFiles(tmp_path / "journal")
     with rig(files, options=JournalOptions(commit_ms=1)) as some:
         some.record(ServerStarted(version="1", listen="h:1"), at_ms=1000)
@@ -35,8 +34,8 @@ def remembering(tmp_path: Path) -> Iterator[Rig]:
 
 
 @asynchronous
-async def test_when_a_route_changed(tmp_path: Path) -> None:
-    with remembering(tmp_path) as some:
+async def test_changes_of_a_route_and_of_a_broker(tmp_path: Path) -> None:
+    with with_history(tmp_path) as some:
         async with some.client() as client:
             answer = (await client.get("/v1/routes/T%2F%C3%A9/history")).json()
             none = (await client.get("/v1/routes/T%2F%C3%A9/history?before=1500")).json()
@@ -50,23 +49,10 @@ async def test_when_a_route_changed(tmp_path: Path) -> None:
 
 
 @asynchronous
-async def test_without_a_past_it_says_so() -> None:
+async def test_without_a_history_it_is_503() -> None:
     with rig() as some:
         async with some.client() as client:
             for path in ("/v1/routes/T/history", "/v1/brokers/a/history"):
                 response = await client.get(path)
                 assert response.status_code == 503
                 assert set(response.json()) == {"error", "hint"}
-
-
-@asynchronous
-async def test_digests() -> None:
-    with rig() as some:
-        some.asker.register("t", "u")
-        async with some.client() as client:
-            digest = (await client.get("/v1/digest")).json()
-            assert (digest["topics"], len(digest["buckets"]), list(digest["groups"])) == (2, BUCKETS, ["broker-a"])
-            bucket = (await client.get(f"/v1/digest/{bucket_of('t')}")).json()
-            assert "t" in bucket["topics"]
-            assert (await client.get("/v1/digest/256")).status_code == 404
-            assert (await client.get("/v1/digest/x")).status_code in (400, 404)

@@ -1,11 +1,11 @@
-"""What a scrape gets: numbers that are right, in a form Prometheus reads, with few labels."""
+"""Prometheus metrics: correct values, valid format, bounded labels."""
 
 from types import SimpleNamespace
 from typing import cast
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from routebook.server.http.api.metrics import Metrics
+from routebook.server.http.views.metrics import Metrics
 from routebook.server.net.connection import Connection
 from routebook.server.observe.health import Condition, Part
 from tests.support.http import Rig, change, rig
@@ -27,7 +27,7 @@ def value(samples: Samples, name: str, **labels: str) -> float:
     return samples[name, tuple(sorted(labels.items()))]
 
 
-def test_requests_and_answers() -> None:
+def test_requests_and_responses() -> None:
     with rig() as some:
         counts = some.traffic.counts
         counts.requests[105] += 7
@@ -65,7 +65,7 @@ def test_latencies_are_cumulative_histograms() -> None:
         assert round(value(samples, f"{name}_sum", kind=kind), 6) == 20.000623
         assert value(samples, f"{name}_count", kind="several") == 1
         kinds = {dict(labels).get("kind") for (metric, labels) in samples if metric == f"{name}_count"}
-        assert kinds == {kind, "several"}  # what nobody asked costs nothing
+        assert kinds == {kind, "several"}  # no series for kinds without requests
 
 
 def test_brokers_by_state_and_age() -> None:
@@ -128,9 +128,9 @@ def test_journal_cache_connections_watchers_process() -> None:
         assert value(samples, "process_resident_memory_bytes") > 1_000_000
 
 
-def test_health_and_the_facts_of_its_parts() -> None:
+def test_health_and_the_numeric_facts_of_its_parts() -> None:
     with rig() as some:
-        facts = {"active": True, "silent": 6, "why": "text is no metric", "since_ms": None}
+        facts = {"active": True, "silent": 6, "why": "text is not a metric", "since_ms": None}
         some.health.add("preservation", lambda: Part(Condition.DEGRADED, "silent", facts))  # type: ignore[arg-type]
         some.health.hold("stop", "stopping")
         samples = scrape(some)
@@ -139,6 +139,6 @@ def test_health_and_the_facts_of_its_parts() -> None:
         assert value(samples, "routebook_health", part="preservation") == 1
         assert value(samples, "routebook_part", part="preservation", fact="silent") == 6
         assert value(samples, "routebook_part", part="preservation", fact="active") == 1
-        told = [dict(labels)["fact"] for name, labels in samples if name == "routebook_part"]
-        assert "why" not in told
-        assert "since_ms" not in told
+        facts_shown = [dict(labels)["fact"] for name, labels in samples if name == "routebook_part"]
+        assert "why" not in facts_shown
+        assert "since_ms" not in facts_shown

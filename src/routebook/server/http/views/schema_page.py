@@ -1,4 +1,4 @@
-"""The API for people: one page made from the OpenAPI document, without scripts, that loads nothing from anywhere."""
+"""The API documentation at /schema: one HTML page from the OpenAPI document, without scripts or external resources."""
 
 import base64
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ STYLE_HASH: Final = f"sha256-{base64.b64encode(sha256(_STYLE.encode()).digest())
 
 
 class SchemaPage(OpenAPIRenderPlugin):
-    """Served at /schema."""
+    """Renders the page."""
 
     def __init__(self) -> None:
         super().__init__(path="/", media_type=MediaType.HTML, favicon="", style="")
 
-    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:  # noqa: ARG002  the interface is Litestar's
+    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:  # noqa: ARG002  Litestar's interface
         return "".join(_page(openapi_schema)).encode()
 
 
@@ -33,11 +33,11 @@ def _page(schema: dict[str, Any]) -> Iterator[str]:
     yield f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>{escape(info['title'])} API</title>"
     yield f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style>"
     yield f"<h1>{escape(info['title'])} {escape(info['version'])}</h1><p>{escape(info['description'])}"
-    yield " For machines: <a href=/schema/openapi.json>openapi.json</a>."
+    yield " For programs: <a href=/schema/openapi.json>openapi.json</a>."
     for path, item in sorted(schema["paths"].items()):
         for method, operation in item.items():
             yield from _operation(path, method, operation)
-    yield "<h2>What comes back</h2>"
+    yield "<h2>Response types</h2>"
     for name, component in sorted(schema.get("components", {}).get("schemas", {}).items()):
         yield from _component(name, component)
 
@@ -69,7 +69,7 @@ def _component(name: str, component: dict[str, Any]) -> Iterator[str]:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """A schema in a few words; components are links."""
+    """A short description of a schema; components are links."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])
         return f"<a href='#{name}'>{name}</a>"

@@ -1,4 +1,4 @@
-"""What happened lately, in bounded memory: who left, who came when, heartbeats and look-ups by the minute."""
+"""Recent activity in bounded memory: brokers that left or registered, heartbeats and look-ups per minute."""
 
 from array import array
 from bisect import bisect_right
@@ -11,11 +11,11 @@ from routebook.history.query.sessions import Session
 from routebook.journal.record import Record
 from routebook.model import BrokerKey
 
-LOST_MS: Final = 24 * 3_600_000  # so long a broker that left is shown as down
+LOST_MS: Final = 24 * 3_600_000  # how long a broker that left is shown as down
 BEAT_MINUTES: Final = 180
 LOOKUP_MINUTES: Final = 15
-_MOST_LOOKUPS: Final = 15_000  # rows
-_MOST_LOST: Final = 5_000
+_MAX_LOOKUPS: Final = 15_000  # rows
+_MAX_LOST: Final = 5_000
 _MINUTE_MS: Final = 60_000
 _TRIM_MINUTES: Final = 15  # old histogram entries are removed in batches
 _MAX_COUNT: Final = 65_535
@@ -23,7 +23,7 @@ _MAX_UINT32: Final = 2**32 - 1
 
 
 class Lost(NamedTuple):
-    """A member that left and has not come back."""
+    """A broker that left and has not returned."""
 
     name: str
     broker_id: int
@@ -48,7 +48,7 @@ class Beats:
     def add(self, event: HeartbeatMinute) -> None:
         number = event.minute_ms // _MINUTE_MS
         if number < self.last:
-            return  # the clock went back
+            return  # the clock was set back
         for passed in range(max(self.last + 1, number - BEAT_MINUTES + 1), number + 1):
             self.counts[passed % BEAT_MINUTES] = self.max_gaps_ms[passed % BEAT_MINUTES] = 0
         self.broker, self.last = event.broker, number
@@ -83,36 +83,36 @@ class Beats:
         return 3 * bisect_right(self._gaps[::3], newest - BEAT_MINUTES)
 
 
-class Recent:
-    """Fed with records in their order."""
+class RecentActivity:
+    """Updated with journal records in order."""
 
     def __init__(self, *, since_ms: int) -> None:
         self.since_ms = since_ms
         self.lost: dict[tuple[str, str], Lost] = {}  # by broker name and address
-        self.came_ms: dict[tuple[str, str], int] = {}
+        self.registered_ms: dict[tuple[str, str], int] = {}
         self.beats: dict[BrokerKey, Beats] = {}
-        self.lookups: deque[LookupMinute] = deque(maxlen=_MOST_LOOKUPS)
+        self.lookups: deque[LookupMinute] = deque(maxlen=_MAX_LOOKUPS)
         self.primed = False
 
     def add(self, records: Iterable[Record]) -> None:
         for record in records:
             match record.event:
                 case BrokerUp() as event:
-                    self._came(event, record.at)
-                    self.came_ms[event.broker, event.addr] = record.at
+                    self._registered(event)
+                    self.registered_ms[event.broker, event.addr] = record.at
                 case BrokerChanged() as event:
                     self.lost.pop((event.broker, event.addr), None)
                 case BrokerDown() as event:
                     self._left(event, record.at)
                 case HeartbeatMinute() as event:
-                    self._beat(event)
+                    self._add_beats(event)
                 case LookupMinute() as event:
                     self.lookups.append(event)
                 case _:
                     pass
 
     def prime(self, groups: Mapping[str, list[Session]]) -> None:
-        """What history knows from before this start; what was seen since counts more."""
+        """Add the sessions before this start from history; newer records take precedence."""
         self.primed = True
         for name, sessions in groups.items():
             last = {(session.broker_id, session.addr): session for session in sessions}
@@ -121,47 +121,47 @@ class Recent:
             for session in last.values():
                 newest_of_id[session.broker_id] = max(newest_of_id.get(session.broker_id, 0), session.from_ms)
             for session in last.values():
-                place = (name, session.addr)
+                key = (name, session.addr)
                 if session.to_ms is None:
-                    self.came_ms.setdefault(place, session.from_ms)
+                    self.registered_ms.setdefault(key, session.from_ms)
                 elif (
-                    place not in self.lost
-                    and place not in self.came_ms
+                    key not in self.lost
+                    and key not in self.registered_ms
                     and session.addr not in taken
                     and session.from_ms >= newest_of_id[session.broker_id]
                     and session.ended in set(DownReason) - {DownReason.REPLACED}
                 ):
-                    self.lost[place] = Lost(
+                    self.lost[key] = Lost(
                         name, session.broker_id, session.addr, session.cluster, session.to_ms, session.ended
                     )
 
-    def forget(self, now_ms: int) -> None:
-        """Let go of what is too old."""
-        for place in [place for place, lost in self.lost.items() if now_ms - lost.at_ms > LOST_MS]:
-            del self.lost[place]
+    def expire(self, now_ms: int) -> None:
+        """Remove old entries."""
+        for key in [key for key, lost in self.lost.items() if now_ms - lost.at_ms > LOST_MS]:
+            del self.lost[key]
         while self.lookups and self.lookups[0].minute_ms < now_ms - (LOOKUP_MINUTES + 1) * _MINUTE_MS:
             self.lookups.popleft()
         oldest = now_ms // _MINUTE_MS - BEAT_MINUTES
         for key in [key for key, beats in self.beats.items() if beats.last < oldest]:
             del self.beats[key]
 
-    def _came(self, event: BrokerUp, _at_ms: int) -> None:
+    def _registered(self, event: BrokerUp) -> None:
         self.lost.pop((event.broker, event.addr), None)
-        # a new address under its id: the old one is not expected back
-        for place, lost in list(self.lost.items()):
+        # a new address with the same id replaces the old one
+        for key, lost in list(self.lost.items()):
             if lost.name == event.broker and lost.broker_id == event.broker_id:
-                del self.lost[place]
+                del self.lost[key]
 
     def _left(self, event: BrokerDown, at_ms: int) -> None:
-        place = (event.broker, event.addr)
-        self.came_ms.pop(place, None)
+        key = (event.broker, event.addr)
+        self.registered_ms.pop(key, None)
         if event.reason is DownReason.REPLACED:
             return
-        self.lost[place] = Lost(event.broker, event.broker_id, event.addr, event.cluster, at_ms, event.reason.value)
-        if len(self.lost) > _MOST_LOST:
+        self.lost[key] = Lost(event.broker, event.broker_id, event.addr, event.cluster, at_ms, event.reason.value)
+        if len(self.lost) > _MAX_LOST:
             del self.lost[next(iter(self.lost))]
 
-    def _beat(self, event: HeartbeatMinute) -> None:
+    def _add_beats(self, event: HeartbeatMinute) -> None:
         key = BrokerKey(event.cluster, event.addr)
         beats = self.beats.get(key)
         if beats is None:

@@ -1,4 +1,4 @@
-"""What is remembered of the last hours: who left, who came, beats, look-ups; within bounds."""
+"""Recent activity: brokers that left or registered, heartbeats, look-ups, all bounded."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from routebook.history.query.sessions import Session
 from routebook.journal.record import Record
 from routebook.model import BrokerKey
 from routebook.rollup import percentile
-from routebook.server.http.live.recent import BEAT_MINUTES, LOST_MS, Recent
+from routebook.server.http.live.recent_activity import BEAT_MINUTES, LOST_MS, RecentActivity
 
 MINUTE = 60_000
 
 
-def fed(*events: Event, at: int = 1000) -> Recent:
-    recent = Recent(since_ms=0)
+def fed(*events: Event, at: int = 1000) -> RecentActivity:
+    recent = RecentActivity(since_ms=0)
     recent.add(Record(1, "n", "b", number, at + number, event) for number, event in enumerate(events, 1))
     return recent
 
@@ -26,33 +26,33 @@ def down(addr: str, broker_id: int = 0, reason: DownReason = DownReason.CLOSED) 
     return BrokerDown(cluster="c", broker="a", broker_id=broker_id, addr=addr, reason=reason)
 
 
-def lost(recent: Recent) -> list[str]:
+def lost(recent: RecentActivity) -> list[str]:
     return [one.addr for one in recent.lost.values()]
 
 
-def test_who_left_is_lost_until_it_comes_back() -> None:
+def test_a_broker_that_left_is_lost_until_it_returns() -> None:
     assert lost(fed(up("x"), down("x"))) == ["x"]
     assert lost(fed(up("x"), down("x"), up("x"))) == []
-    assert fed(up("x")).came_ms == {("a", "x"): 1001}
+    assert fed(up("x")).registered_ms == {("a", "x"): 1001}
 
 
-def test_one_that_was_replaced_is_not_missed() -> None:
+def test_a_replaced_broker_is_not_lost() -> None:
     assert lost(fed(up("x"), down("x", reason=DownReason.REPLACED), up("y"))) == []
-    assert lost(fed(up("x"), down("x"), up("y"))) == [], "a new address under its id"
+    assert lost(fed(up("x"), down("x"), up("y"))) == [], "a new address with the same id"
 
 
-def test_after_a_role_switch_the_old_master_is_still_missed() -> None:
+def test_after_a_role_switch_the_old_master_is_still_lost() -> None:
     switched = BrokerChanged(
         cluster="c", broker="a", broker_id=0, before_id=1, addr="y", timeout_ms=1, acting_master=False
     )
     assert lost(fed(up("x"), up("y", 1), down("x"), switched)) == ["x"]
 
 
-def test_it_is_forgotten_after_a_day() -> None:
+def test_a_lost_broker_is_removed_after_a_day() -> None:
     recent = fed(up("x"), down("x"))
-    recent.forget(LOST_MS)
+    recent.expire(LOST_MS)
     assert lost(recent) == ["x"]
-    recent.forget(LOST_MS + 2000)
+    recent.expire(LOST_MS + 2000)
     assert lost(recent) == []
 
 
@@ -62,8 +62,8 @@ def past(addr: str, begin: int, end: int | None, ended: str | None = None, broke
     )
 
 
-def test_history_tells_who_was_lost_before() -> None:
-    recent = Recent(since_ms=0)
+def test_history_adds_brokers_lost_before_the_start() -> None:
+    recent = RecentActivity(since_ms=0)
     recent.prime(
         {
             "gone": [past("x", 1, 2, "expired")],
@@ -73,7 +73,7 @@ def test_history_tells_who_was_lost_before() -> None:
         }
     )
     assert [one.name for one in recent.lost.values()] == ["gone"]
-    assert recent.came_ms == {("back", "x"): 3, ("moved", "y"): 3, ("switched", "x"): 2}
+    assert recent.registered_ms == {("back", "x"): 3, ("moved", "y"): 3, ("switched", "x"): 2}
 
 
 def beats(minute: int, count: int = 2, gap: int = 30_000) -> HeartbeatMinute:
@@ -82,7 +82,7 @@ def beats(minute: int, count: int = 2, gap: int = 30_000) -> HeartbeatMinute:
     )
 
 
-def test_beats_by_the_minute() -> None:
+def test_heartbeats_per_minute() -> None:
     found = fed(beats(10), beats(11, 3, 20_000), beats(13)).beats[BrokerKey("c", "x")]
     assert found.minutes(13 * MINUTE) == [
         (10 * MINUTE, 2, 30_000),
@@ -104,14 +104,14 @@ def test_gaps_cover_the_last_three_hours_only() -> None:
     assert found.gaps(now_ms + BEAT_MINUTES * MINUTE) == {}
 
 
-def test_old_minutes_make_room() -> None:
+def test_old_minutes_are_overwritten() -> None:
     found = fed(beats(10), beats(10 + BEAT_MINUTES, 1)).beats[BrokerKey("c", "x")]
     assert found.minutes((10 + BEAT_MINUTES) * MINUTE) == [((10 + BEAT_MINUTES) * MINUTE, 1, 30_000)]
     again = fed(beats(10), beats(10)).beats[BrokerKey("c", "x")]
     assert again.minutes(10 * MINUTE) == [(10 * MINUTE, 4, 30_000)]
 
 
-def test_lookups_of_the_last_minutes() -> None:
+def test_look_ups_of_the_last_minutes() -> None:
     recent = fed(*(LookupMinute(minute_ms=minute * MINUTE, topic="t", count=1) for minute in range(40)))
-    recent.forget(40 * MINUTE)
+    recent.expire(40 * MINUTE)
     assert [row.minute_ms // MINUTE for row in recent.lookups] == list(range(24, 40))

@@ -1,7 +1,6 @@
-"""What Prometheus scrapes: numbers that the parts keep anyway, put together when somebody asks.
+"""Prometheus metrics, collected from the server's counters at each scrape.
 
-Labels have few values, whoever talks to this server: codes that nobody handles are `other`, brokers are counted by
-state, not by name.
+Label values are bounded: unsupported request codes are `other`, brokers are counted by state, not by name.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,18 +21,18 @@ from routebook.codes import RequestCode, ResponseCode
 from routebook.journal.write.writer import JournalStatus
 from routebook.server.http.context import HttpContext
 from routebook.server.http.views.answers import MemberState
-from routebook.server.http.views.tables import state_of, without_master
+from routebook.server.http.views.tables import groups_without_master, state_of
 from routebook.server.net.limits import NAMES as LIMITS
 from routebook.server.observe.health import SEVERITY
 from routebook.server.observe.latency import Histogram
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _EDGES: Final = range(3, 24, 2)  # every second power of two: 8 µs, 32 µs, … 8 s
-_AGES: Final = ((0.5, "0.5"), (0.9, "0.9"), (1.0, "1"))
+_AGE_QUANTILES: Final = ((0.5, "0.5"), (0.9, "0.9"), (1.0, "1"))
 
 
 class Metrics(Collector):
-    """All metrics of one server; `text` is what a scrape gets."""
+    """All metrics of one server."""
 
     def __init__(self, context: HttpContext) -> None:
         self._context = context
@@ -42,14 +41,15 @@ class Metrics(Collector):
         ProcessCollector(registry=self._registry)
 
     def text(self) -> bytes:
+        """The response to one scrape."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        info = InfoMetricFamily("routebook_build", "This server.")
+        info = InfoMetricFamily("routebook_build", "Version and id of this server.")
         info.add_metric([], {"version": __version__, "ns": self._context.ns})
         yield info
         yield from self._traffic()
-        yield from self._refused()
+        yield from self._rejections()
         yield from self._tables()
         yield from self._brokers()
         yield from self._watchers()
@@ -61,11 +61,11 @@ class Metrics(Collector):
         traffic = self._context.traffic
         requests, responses = traffic.counts.totals()
         yield _counters("routebook_requests", "Requests by kind.", "kind", _by_kind(requests))
-        yield _counters("routebook_responses", "Answers by response code.", "code", _by_response(responses))
+        yield _counters("routebook_responses", "Responses by response code.", "code", _by_response(responses))
         latencies = traffic.latencies
         seconds = HistogramMetricFamily(
             "routebook_request_seconds",
-            "From a request's bytes to its answer's, by kind; `several`: reads that brought more than one request.",
+            "Time from reading a request to writing its response, by kind; `several`: several requests in one read.",
             labels=["kind"],
         )
         by_kind = {_kind(code): histogram for code, histogram in latencies.by_code.items()}
@@ -75,34 +75,36 @@ class Metrics(Collector):
         yield seconds
         yield _gauge("routebook_connections", "Open connections to the NameServer port.", len(traffic.connections))
         yield _gauge(
-            "routebook_connections_held_back", "Connections whose peer does not read its answers.", traffic.blocked
+            "routebook_connections_held_back", "Connections whose peer does not read its responses.", traffic.blocked
         )
         yield _counter("routebook_connections_accepted", "Connections accepted since the start.", traffic.accepted)
-        delay = HistogramMetricFamily(
-            "routebook_event_loop_delay_seconds", "How long work had to wait for its turn, sampled four times a second."
-        )
-        _add_histogram(delay, [], self._context.loop_lag.histogram)
-        yield delay
+        lag = HistogramMetricFamily("routebook_event_loop_delay_seconds", "Event loop lag, four samples a second.")
+        _add_histogram(lag, [], self._context.loop_lag.histogram)
+        yield lag
 
-    def _refused(self) -> Iterator[Metric]:
+    def _rejections(self) -> Iterator[Metric]:
         exceeded = self._context.nameserver.exceeded
         counts = {limit: exceeded.get(limit, 0) for limit in LIMITS}
-        yield _counters("routebook_limits_exceeded", "What was refused, by limit.", "limit", counts)
+        yield _counters("routebook_limits_exceeded", "Rejections by limit.", "limit", counts)
         denials = self._context.denials
         denied = 0 if denials is None else denials.total
-        yield _counter("routebook_requests_denied", "Requests without permission, over HTTP too.", denied)
+        yield _counter("routebook_requests_denied", "Requests denied for lack of permission, including HTTP.", denied)
 
     def _tables(self) -> Iterator[Metric]:
         ns = self._context.nameserver
         sizes = ns.routes.sizes()
         yield _gauge("routebook_topics", "Topics with a route.", sizes.topics)
-        yield _gauge("routebook_broker_groups", "Broker names.", sizes.groups)
-        yield _gauge("routebook_broker_groups_without_master", "Broker names without a master.", without_master(ns))
+        yield _gauge("routebook_broker_groups", "Broker groups.", sizes.groups)
+        yield _gauge(
+            "routebook_broker_groups_without_master", "Broker groups without a master.", len(groups_without_master(ns))
+        )
         yield _gauge("routebook_clusters", "Clusters.", sizes.clusters)
         yield _gauge("routebook_kv_entries", "Entries of the KV configuration.", len(ns.kv))
         yield _counter("routebook_route_changes", "Changes of the route tables.", ns.routes.revision)
-        yield _gauge("routebook_route_cache_bytes", "Memory that encoded routes take.", ns.cache.bytes_held)
-        yield _counter("routebook_route_cache_encoded", "Routes that had to be encoded.", ns.cache.encoded)
+        yield _gauge("routebook_route_cache_bytes", "Memory used by encoded routes.", ns.cache.bytes_held)
+        yield _counter(
+            "routebook_route_cache_encoded", "Routes encoded because the cache had no fresh entry.", ns.cache.encoded
+        )
 
     def _brokers(self) -> Iterator[Metric]:
         now_ms = self._context.now_ms()
@@ -117,17 +119,19 @@ class Metrics(Collector):
             brokers.add_metric([state.value], count)
         yield brokers
         age = GaugeMetricFamily(
-            "routebook_heartbeat_age_seconds", "Time since a broker's last sign of life.", labels=["quantile"]
+            "routebook_heartbeat_age_seconds", "Time since a broker's last heartbeat.", labels=["quantile"]
         )
         ages_ms.sort()
-        for share, quantile in _AGES if ages_ms else ():
+        for share, quantile in _AGE_QUANTILES if ages_ms else ():
             age.add_metric([quantile], ages_ms[min(len(ages_ms) - 1, int(share * len(ages_ms)))] / 1000)
         yield age
 
     def _watchers(self) -> Iterator[Metric]:
         feed = self._context.feed
-        yield _gauge("routebook_watchers", "Readers of /v1/events.", self._context.watchers)
-        yield _counter("routebook_watchers_dropped", "Readers that were too slow.", feed.dropped)
+        yield _gauge("routebook_watchers", "Open event streams and consoles.", self._context.watchers)
+        yield _counter(
+            "routebook_watchers_dropped", "Event streams dropped because the reader was too slow.", feed.dropped
+        )
         yield _counter("routebook_events", "Events since the start.", feed.published)
         requests = CounterMetricFamily("routebook_http_requests", "HTTP requests.", labels=["route", "status"])
         for (route, status), count in self._context.http_requests.items():
@@ -136,12 +140,12 @@ class Metrics(Collector):
 
     def _health(self) -> Iterator[Metric]:
         report = self._context.health.report()
-        yield _gauge("routebook_ready", "1 if clients should be sent here.", int(report.ready))
+        yield _gauge("routebook_ready", "1 if the server is ready for clients.", int(report.ready))
         health = GaugeMetricFamily("routebook_health", "0 ok, 1 degraded, 2 failed.", labels=["part"])
         for name, part in report.parts.items():
             health.add_metric([name], SEVERITY[part.condition])
         yield health
-        facts = GaugeMetricFamily("routebook_part", "What the parts tell of themselves.", labels=["part", "fact"])
+        facts = GaugeMetricFamily("routebook_part", "Numeric facts of the health parts.", labels=["part", "fact"])
         for name, part in report.parts.items():
             for fact, value in part.facts.items():
                 if isinstance(value, int | float):
@@ -151,22 +155,22 @@ class Metrics(Collector):
 
 def _journal(status: JournalStatus) -> Iterator[Metric]:
     gauges = {
-        "up": ("1 while the disk takes what is journalled.", int(status.state == "writing")),
-        "last_seq": ("The newest record's number.", status.last_seq),
-        "durable_seq": ("The newest number that is on disk.", status.durable_seq),
-        "waiting_records": ("Records that wait for the disk.", status.waiting_records),
-        "waiting_bytes": ("Bytes that wait for the disk.", status.waiting_bytes),
-        "lag_seconds": ("How long the oldest of them has waited.", status.lag_ms / 1000),
+        "up": ("1 while journal writes succeed.", int(status.state == "writing")),
+        "last_seq": ("Sequence number of the newest record.", status.last_seq),
+        "durable_seq": ("Sequence number of the newest record on disk.", status.durable_seq),
+        "waiting_records": ("Records not yet on disk.", status.waiting_records),
+        "waiting_bytes": ("Bytes not yet on disk.", status.waiting_bytes),
+        "lag_seconds": ("Age of the oldest record not yet on disk.", status.lag_ms / 1000),
     }
     counters = {
-        "written_records": ("Records on disk.", status.written_records),
-        "written_bytes": ("Bytes on disk.", status.written_bytes),
-        "dropped_records": ("Records that never get there.", status.dropped_records),
-        "holes": ("Stretches of numbers that are missing.", status.holes),
-        "commits": ("Writes.", status.commits),
-        "failures": ("Writes that failed.", status.failures),
+        "written_records": ("Records written.", status.written_records),
+        "written_bytes": ("Bytes written.", status.written_bytes),
+        "dropped_records": ("Records dropped before they reached the disk.", status.dropped_records),
+        "holes": ("Ranges of missing sequence numbers.", status.holes),
+        "commits": ("Group commits.", status.commits),
+        "failures": ("Failed writes.", status.failures),
         "rolled_segments": ("Segments compressed.", status.rolled_segments),
-        "removed_segments": ("Segments removed, for they were too old or too many.", status.removed_segments),
+        "removed_segments": ("Segments removed by retention.", status.removed_segments),
     }
     for name, (text, value) in gauges.items():
         yield _gauge(f"routebook_journal_{name}", text, value)

@@ -1,0 +1,82 @@
+"""`/v1/reports`: reports from the lake."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from litestar import MediaType, Response, get
+from litestar.params import QueryParameter
+
+from routebook.lake.status import State
+from routebook.server.http.api.dependencies import ContextDep, LakeDep
+from routebook.server.http.api.parameters import NameInPath, OnlyCluster, from_path
+from routebook.server.http.context import HttpContext
+from routebook.server.http.errors import ApiError, error_specs, response_spec
+from routebook.server.http.lake.messages import Options, Query, ReportsAnswer
+from routebook.server.http.lake.reader import LakeReader
+from routebook.server.state.lake_status import following
+
+_STATUSES = (404, 409, 500, 503)
+_RETRY_S: Final = 5  # a first build takes a minute or two
+
+
+@get(
+    "/v1/reports",
+    summary="Available reports",
+    responses={200: response_spec(ReportsAnswer, "The build and the names of the reports"), **error_specs(*_STATUSES)},
+)
+async def reports(context: ContextDep, lake: LakeDep) -> Response[bytes]:
+    """Without a lake: 404 with the command that builds it, or 503 while `routebook up` builds it."""
+    return _json(await _query(context, lake, Query(lake=_lake(context))))
+
+
+@get(
+    "/v1/reports/{name:str}",
+    summary="One report",
+    responses={200: response_spec(dict, "docs/lake.md describes each report"), **error_specs(*_STATUSES)},
+)
+async def report(
+    context: ContextDep,
+    lake: LakeDep,
+    name: NameInPath,
+    days: Annotated[int, QueryParameter(ge=1, le=3660, description="number of days")] = 30,
+    zone: Annotated[str, QueryParameter(max_length=64, description="time zone of the days")] = "UTC",
+    ns: Annotated[str | None, QueryParameter(description="only this NameServer")] = None,
+    cluster: OnlyCluster = None,
+    limit: Annotated[int | None, QueryParameter(ge=1, le=10_000, description="maximum number of rows")] = None,
+) -> Response[bytes]:
+    """One report over the last days in the lake."""
+    options = Options(days=days, zone=zone, ns=ns, cluster=cluster, limit=limit)
+    return _json(await _query(context, lake, Query(lake=_lake(context), report=from_path(name), options=options)))
+
+
+async def _query(context: HttpContext, lake: LakeReader, query: Query) -> bytes:
+    try:
+        return await lake.query(query)
+    except ApiError as error:
+        if error.problem.code != "no-lake" or context.home is None:
+            raise
+        raise _no_lake(context.home) from None
+
+
+def _no_lake(home: Path) -> ApiError:
+    """Why there is no lake: not built, being built, or failed."""
+    lake = home / "lake"
+    status = following(lake)
+    if status is None or status.state is State.STOPPED:
+        command = f"routebook lake build --journal {home / 'journal'} --lake {lake}"
+        return ApiError(404, "no lake has been built", f"build one: {command}", code="no-lake", command=command)
+    if status.state is State.FAILED:
+        why, hint = f"the lake build failed: {status.says}", "see the log; the build is retried"
+        return ApiError(503, why, hint, code="lake-failed")
+    says = status.says or "starting"
+    return ApiError(503, "the first lake build is in progress", says, code="lake-building", retry_after_s=_RETRY_S)
+
+
+def _lake(context: HttpContext) -> str:
+    if context.home is None:
+        raise ApiError(404, "this server has no home directory and no lake", "start it with --home", code="no-lake")
+    return str(context.home / "lake")
+
+
+def _json(body: bytes) -> Response[bytes]:
+    return Response(body, media_type=MediaType.JSON)
