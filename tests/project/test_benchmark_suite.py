@@ -1,4 +1,4 @@
-"""The benchmarks themselves: the load generator counts and times rightly, and pages are made of what it found."""
+"""The benchmarks themselves: the load generator counts and times correctly, and the pages contain its results."""
 
 import re
 import shutil
@@ -101,7 +101,7 @@ class TestPages:
             ],
             growth=[Point(100, 1_000, 32, figures), Point(300, 10_000, 32, figures)],
         )
-        for _ in range(2):  # again and again
+        for _ in range(2):  # repeatedly
             report.write_pages(results, tmp_path)
         page = (tmp_path / "benchmarks.md").read_text()
         assert _without_figures(page) == prose
@@ -183,7 +183,7 @@ class TestLoad:
 
 @contextmanager
 def answering(answer: Callable[[Command], Reply]) -> Iterator[int]:
-    """A server that answers on a thread per connection, until its peers are gone."""
+    """A server with a thread per connection, until its clients close."""
     listener = socket.create_server(("127.0.0.1", 0))
     threads: list[threading.Thread] = []
 

@@ -1,4 +1,4 @@
-"""The examples of docs/cli.md run, and print what the page says; every command and check is on the page."""
+"""The examples of docs/cli.md print what the page shows; every command and check is on the page."""
 
 import re
 import socket
@@ -29,7 +29,7 @@ FIRST = [
 
 @pytest.fixture(scope="module")
 def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, str]]:
-    """Of two NameServers, and of a broker that the second one lacks, which takes connections."""
+    """Addresses of two NameServers, and of a broker that is registered at the first only."""
     homes = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
     with serving(homes[0]) as first, serving(homes[1]) as second, socket.create_server(("127.0.0.1", 0)) as listening:
         one, two = f"{first.host}:{first.port}", f"{second.host}:{second.port}"
@@ -39,12 +39,12 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, s
             yield one, two, living
 
 
-def test_the_examples_print_what_the_page_says(addresses: tuple[str, str, str]) -> None:
-    """In the order of the page: some build on those before."""
+def test_the_examples_print_what_the_page_shows(addresses: tuple[str, str, str]) -> None:
+    """In the order of the page: some depend on earlier ones."""
     one, two, living = addresses
     named = {one: "127.0.0.1:9876", two: "127.0.0.1:9877", living: "10.0.0.3:10911"}
     for line, wanted in EXAMPLES:
-        if line.startswith("diff"):  # of which the examples before it are no part
+        if line.startswith("diff"):  # independent of the earlier examples
             routebook("config", "set", "orderMessageEnable=false", "-n", one)
         args = line.replace("127.0.0.1:9876", one).replace("127.0.0.1:9877", two).split()
         ran = routebook(*args, environment={"NAMESRV_ADDR": one})

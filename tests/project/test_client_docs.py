@@ -1,4 +1,4 @@
-"""The examples of docs/client.md run, and print what the page says."""
+"""The examples of docs/client.md print what the page shows."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""The differential test's own parts, without servers: what it draws, how it shrinks, what it holds to be the same."""
+"""The parts of the differential test without servers: generator, shrinking, comparison."""
 
 from collections.abc import Sequence
 
@@ -35,11 +35,13 @@ def test_every_request_code_and_every_kind_of_step_is_drawn() -> None:
     assert {step.flag for step in steps if isinstance(step, Ask)} == {0, 1, 2, 3}
 
 
-def test_steps_fill_in_the_name_of_the_run_and_keep_their_length() -> None:
+def test_steps_insert_the_tag_of_the_run_and_keep_their_length() -> None:
     for step in Generator(1).steps(500):
         if not isinstance(step, Drop):
             data = step.data("zz")
-            assert len(data) == len(step.data("@@")) or isinstance(step, Register)  # a deflated body may differ
+            assert len(data) == len(step.data("@@")) or isinstance(
+                step, Register
+            )  # a compressed body may have another length
             assert isinstance(step, (Raw, OddRegister)) or int.from_bytes(data[:4], "big") == len(data) - 4
 
 
@@ -62,7 +64,7 @@ def test_shrinking_finds_the_two_steps_that_matter() -> None:
     assert difference.index == 1
 
 
-def test_order_in_lists_is_free_but_not_in_maps_of_the_standard_profile() -> None:
+def test_lists_have_any_order_but_maps_of_the_standard_profile_do_not() -> None:
     assert same(ROUTE, reply('{"a":[1,2]}'), reply('{"a":[2,1]}'))
     assert not same(ROUTE, reply('{"a":[1,2]}'), reply('{"a":[1,1]}'))
     assert not same(ROUTE, reply('{"a":{"0":1,"1":2}}'), reply('{"a":{"1":2,"0":1}}'))
@@ -70,12 +72,12 @@ def test_order_in_lists_is_free_but_not_in_maps_of_the_standard_profile() -> Non
     assert same(cluster_info, reply('{"a":{0:1,1:2}}'), reply('{"a":{1:2,0:1}}'))
 
 
-def test_the_profiles_are_told_apart() -> None:
+def test_the_two_json_profiles_are_distinguished() -> None:
     assert parse_body(b'{0:"a","x{1:":{-2:"b"}}') == {"bare:0": "a", "x{1:": {"bare:-2": "b"}}
     assert not same(Ask(conn="q", code=106), reply('{0:"a"}'), reply('{"0":"a"}'))
 
 
-def test_only_the_text_of_exceptions_is_free() -> None:
+def test_only_the_text_of_exceptions_may_differ() -> None:
     exception = "java.lang.NullPointerException: x, a.b.C.d(C.java:1)"
     assert quotes_exception(exception)
     assert not quotes_exception("register broker failed")
@@ -84,7 +86,7 @@ def test_only_the_text_of_exceptions_is_free() -> None:
     assert not same(ROUTE, reply("", remark="disable"), reply("", remark="disabled"))
 
 
-def test_closing_waiting_and_answering_are_three_things() -> None:
+def test_closing_waiting_and_replying_are_different_results() -> None:
     question = Raw(content=Request(code=1).encode(), about="any")
     outcomes = [reply(""), Answer(closed=True), Answer(silent=True), Answer()]
     assert all(same(question, left, right) == (left is right) for left in outcomes for right in outcomes)

@@ -1,4 +1,4 @@
-"""The documents stay true: links lead somewhere, named tests exist, and no page names a machine."""
+"""Links in the documents work, named files and tests exist, and no page names a machine or registry."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
@@ -28,7 +28,7 @@ def test_files_in_code_marks_exist(page: Path) -> None:
 
 
 def test_counterparts_of_java_tests_exist() -> None:
-    """The table in docs/compatibility.md names our tests; each is there."""
+    """Each test that the table in docs/compatibility.md names exists."""
     page = (ROOT / "docs" / "compatibility.md").read_text()
     named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", page)
     assert len(named) > 60
@@ -43,7 +43,7 @@ def test_every_request_is_handled() -> None:
 
 def test_nothing_names_a_machine_or_a_registry() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    # written in pieces so that this file does not name them
+    # split, so that this file does not contain them
     forbidden = re.compile(
         "|".join(["/wo" + "rk/", "/tmp/te" + "am", "files.python" + "hosted", "repo.maven" + ".apache"])
     )

@@ -1,4 +1,4 @@
-"""The import picture of ARCHITECTURE.md is checked, and a planted violation of it is found."""
+"""The import contracts hold, and planted violations of them are found."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_picture_holds(copy: Path) -> None:
+def test_the_contracts_hold(copy: Path) -> None:
     done = lint_imports(copy)
     assert done.returncode == 0, done.stdout
 

@@ -1,4 +1,4 @@
-"""A missing JDK or Maven is said aloud: skipped with a reason, named in the summary, a failure under CI."""
+"""Without a JDK or Maven, tests are skipped with a reason and listed in the summary; with CI=true they fail."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def test_without_java():
 
 
 def run_pytest(folder: Path, *, ci: bool, path: str) -> subprocess.CompletedProcess[str]:
-    """pytest in a process of its own that finds no program on its PATH but those in `path`."""
+    """Run pytest in a separate process with this PATH."""
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_it.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = java: needs Java\n")
@@ -38,7 +38,7 @@ def run_pytest(folder: Path, *, ci: bool, path: str) -> subprocess.CompletedProc
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder)
 
 
-def test_without_the_tools_java_tests_are_skipped_and_the_summary_says_how_to_get_them(tmp_path: Path) -> None:
+def test_without_the_tools_java_tests_are_skipped_and_listed_with_instructions(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, ci=False, path=str(tmp_path))
     assert done.returncode == 0, done.stdout
     assert "1 passed, 1 skipped" in done.stdout

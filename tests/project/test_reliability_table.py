@@ -1,4 +1,4 @@
-"""The tables of docs/reliability.md: what is summed, what is shown, and that the page has a place for them."""
+"""The tables of docs/reliability.md: sums, rows, and their place on the page."""
 
 from tests.support.reliability_table import PAGE, Row, put, tables
 

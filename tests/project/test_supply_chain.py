@@ -1,4 +1,4 @@
-"""What Routebook is made of: dependencies have reasons, the bill of materials is true, a wheel can be built again."""
+"""Supply chain: documented dependencies, a correct bill of materials, reproducible wheels."""
 
 import hashlib
 import importlib.util
@@ -26,14 +26,14 @@ def names(requirements: list[str]) -> set[str]:
     return {Requirement(text).name for text in requirements}
 
 
-def test_every_dependency_has_its_reason() -> None:
+def test_every_dependency_is_documented() -> None:
     rows = re.findall(r"^\| ([^|]+) \|", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE)
     explained = {name.strip() for row in rows[1:] for name in row.split(",")}
     wanted = names(PROJECT["dependencies"])
     for extra in PROJECT["optional-dependencies"].values():
         wanted |= names(extra)
-    assert wanted <= explained, f"docs/dependencies.md does not say why: {sorted(wanted - explained)}"
-    assert explained <= wanted | {"package", "---"}, f"not needed any more: {sorted(explained - wanted)}"
+    assert wanted <= explained, f"docs/dependencies.md has no reason for: {sorted(wanted - explained)}"
+    assert explained <= wanted | {"package", "---"}, f"not a dependency: {sorted(explained - wanted)}"
 
 
 def test_bill_of_materials() -> None:
@@ -48,7 +48,7 @@ def test_bill_of_materials() -> None:
     for row in bill["dependencies"]:
         assert {row["ref"], *row["dependsOn"]} <= references
     text = json.dumps(bill)
-    assert "://" not in text, "it names a place"
+    assert "://" not in text, "it contains an address"
     assert str(ROOT) not in text
     assert text == json.dumps(sbom())
     assert "pytest" in installed(["dev"])
@@ -62,8 +62,8 @@ def test_bill_of_materials_as_a_command() -> None:
 
 
 @pytest.mark.slow
-def test_a_wheel_built_twice_is_the_same(tmp_path: Path) -> None:
-    """From two copies, with other times, in other folders, under another umask."""
+def test_two_builds_of_a_wheel_are_identical(tmp_path: Path) -> None:
+    """From two copies, with different file times, folders and umasks."""
     environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
     if importlib.util.find_spec("hatchling") is None:
         tools = tmp_path / "tools"

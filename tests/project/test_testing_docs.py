@@ -1,4 +1,4 @@
-"""The fixtures for others' tests: the page's example runs as it stands, and who has no use for them pays nothing."""
+"""The pytest plugin: the example of docs/testing.md runs, and an unused plugin imports nothing."""
 
 import sys
 import time
@@ -22,7 +22,7 @@ ARGUMENTS = ("-q", "-W", "error", "-p", "no:cacheprovider", "-p", PLUGIN)
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs inside these tests have this plugin and no other."""
+    """Runs inside these tests load only this plugin."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
@@ -57,7 +57,7 @@ def test_fixtures_work_in_tests_that_are_coroutines(pytester: pytest.Pytester) -
     pytester.runpytest_subprocess(*ARGUMENTS).assert_outcomes(passed=1)
 
 
-def test_nothing_is_loaded_until_it_is_asked_for(pytester: pytest.Pytester) -> None:
+def test_nothing_is_imported_until_a_fixture_is_used(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import sys
@@ -90,8 +90,8 @@ def test_a_failing_test_leaves_nothing_behind(pytester: pytest.Pytester) -> None
     pytester.runpytest_subprocess(*ARGUMENTS).assert_outcomes(passed=1, failed=1)
 
 
-def test_how_soon_it_is_ready(capsys: pytest.CaptureFixture[str]) -> None:
-    """Printed, not judged: the machine may be busy."""
+def test_print_the_start_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """Printed, not asserted: the machine may be busy."""
     for what in ("first", "second"):
         began = time.perf_counter()
         with LocalNameServer() as nameserver:

@@ -1,6 +1,6 @@
-"""Tests against Java need tools that may be missing: then they say so, in the closing summary too, and fail under CI.
+"""Skips tests whose tools are missing and lists them in the summary; with CI=true a missing tool is a failure.
 
-The functions named `pytest_…` are hooks; tests/conftest.py takes them in.
+The functions named `pytest_…` are hooks; tests/conftest.py registers them.
 """
 
 import os
@@ -15,17 +15,17 @@ HOW_TO_GET: Final = {
     "java": "a JDK 17 or newer: `apt install openjdk-17-jdk`, `brew install openjdk@17`, or https://adoptium.net",
     "mvn": "Maven 3.6 or newer: `apt install maven`, `brew install maven`, or https://maven.apache.org",
 }
-NEEDS: Final = "needs "  # how the reason of such a skip begins
+NEEDS: Final = "needs "  # the reason of such a skip starts with this
 
 
 def missing_tools() -> list[str]:
-    """What tests marked `java` need and this machine lacks. Maven only fetches: not needed once all jars are there."""
+    """The missing tools of tests marked `java`. Maven downloads the jars; it is not needed afterwards."""
     wanted = ["java"] if jars_present() else ["java", "mvn"]
     return [tool for tool in wanted if shutil.which(tool) is None]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a `java` test that cannot run here; under CI=true that is a failure."""
+    """Skip a `java` test without its tools; with CI=true, fail."""
     if item.get_closest_marker("java") is None:
         return
     missing = missing_tools()
@@ -39,7 +39,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name what was not run for want of a tool, and how to get it."""
+    """List the skipped tests, and how to install their tools."""
     untested: dict[str, list[str]] = {}
     for report in terminalreporter.getreports("skipped"):
         if isinstance(report.longrepr, tuple):

@@ -1,6 +1,6 @@
 """Distributes test files over the worker processes of pytest-xdist: shared resources together, long files first.
 
-The functions named `pytest_…` are hooks; tests/conftest.py imports them.
+The functions named `pytest_…` are hooks; tests/conftest.py registers them.
 """
 
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What fuzz, attacks and chaos saw, as tables in docs/reliability.md: `python -m` this, and the report's file."""
+"""Writes the figures of fuzz, attacks and chaos as tables into docs/reliability.md."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ Row: TypeAlias = dict[str, Any]
 
 
 def tables(rows: Iterable[Row]) -> str:
-    """All of them; a suite that ran several times is summed up, of an attack the last run counts."""
+    """All tables; runs of fuzz and chaos are summed, of an attack the last run counts."""
     by_suite = defaultdict[str, list[Row]](list)
     for row in rows:
         by_suite[row["suite"]].append(row)
@@ -32,7 +32,7 @@ def tables(rows: Iterable[Row]) -> str:
 
 
 def put(page: str, made: str) -> str:
-    """The page with the tables between their marks."""
+    """The page with the tables between their markers."""
     head, found, rest = page.partition(BEGIN)
     _, also, tail = rest.partition(END)
     if not (found and also):
@@ -82,5 +82,5 @@ def _sums(rows: list[Row], key: str) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    told = [json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()]
-    PAGE.write_text(put(PAGE.read_text(), tables(told)))
+    rows = [json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()]
+    PAGE.write_text(put(PAGE.read_text(), tables(rows)))

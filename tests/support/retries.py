@@ -1,6 +1,6 @@
 """CI repeats a failed test of a third-party program once, and the end of the run lists each repetition as FLAKY.
 
-The functions named `pytest_…` are hooks; tests/conftest.py imports them.
+The functions named `pytest_…` are hooks; tests/conftest.py registers them.
 """
 
 import os
