@@ -223,7 +223,10 @@ async def test_a_sender_that_never_finishes_its_frame(tmp_path: Path) -> None:
 def test_a_connection_that_asks_nothing(tmp_path: Path, greeting: bytes) -> None:
     @asynchronous
     async def test() -> None:
-        async with running(tmp_path, routebook_limits_firstRequestSeconds=1) as server, raw(server) as asks:
+        async with (
+            running(tmp_path, routebook_limits_firstRequestSeconds=1, routebook_limits_frameSeconds=4) as server,
+            raw(server) as asks,
+        ):
             assert await asks.is_served()
             async with raw(server) as silent:
                 silent.writer.write(greeting)

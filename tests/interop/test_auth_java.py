@@ -17,7 +17,7 @@ from tests.support.remoting import Client, eventually
 from tests.support.remoting_frames import Request
 from tests.support.signing import identities_file, signed
 
-pytestmark = [pytest.mark.java, pytest.mark.slow]
+pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.third_party]
 
 IDENTITIES = """
 [[identity]]

@@ -263,6 +263,7 @@ def test_java_and_routebook_agree_where_they_know_the_same(address: str, tmp_pat
 
 
 @pytest.mark.java
+@pytest.mark.third_party
 def test_doctor_of_a_real_broker(tmp_path: Path) -> None:
     with serving(tmp_path / "ns") as process:
         address = f"{process.host}:{process.port}"

@@ -178,6 +178,7 @@ def test_a_java_nameserver_takes_all_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.java
 @pytest.mark.slow
+@pytest.mark.third_party
 @pytest.mark.parametrize("acting", [False, True])
 def test_it_says_what_a_real_broker_says_now(acting: bool, tmp_path: Path) -> None:
     """Both for about 25 s, at the same time."""

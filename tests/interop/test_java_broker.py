@@ -12,7 +12,7 @@ from tests.support.java import java_broker
 from tests.support.process import serving
 from tests.support.remoting_frames import Link, Reply, Request
 
-pytestmark = [pytest.mark.java, pytest.mark.slow]
+pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.third_party]
 
 REGISTER_TIMEOUT_S: Final = 40.0  # a broker registers at its start, and again 10 s later
 SYSTEM_TOPICS: Final = {"SELF_TEST_TOPIC", "TBW102", "BenchmarkTest", "C1", "b-a", "OFFSET_MOVED_EVENT"}

@@ -40,7 +40,7 @@ def _name(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("folder", _folders(), ids=_name)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["at once", pytest.param("in two", marks=pytest.mark.slow)])
 def test_rows_are_as_expected(folder: Path, way: str, spark: SparkSession) -> None:
     expected = [json.loads(line) for line in _lines(folder / "expected.jsonl")]
     columns = list(dict.fromkeys(column for row in expected for column in row))

@@ -16,6 +16,7 @@ def reconciled(counts: Counts) -> Counts:
     return counts
 
 
+@pytest.mark.slow
 def test_open_then_rolled_then_copied(small_lake: SmallLake, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     pipeline = small_lake.pipeline()
@@ -85,6 +86,7 @@ def test_what_is_no_event_is_set_aside_with_its_place(small_lake: SmallLake, tmp
     assert len(small_lake.quarantine()) == 10
 
 
+@pytest.mark.slow
 def test_damaged_files_are_read_as_far_as_that_goes_and_again_when_they_are_mended(
     small_lake: SmallLake, tmp_path: Path
 ) -> None:
@@ -124,6 +126,7 @@ def test_holes_are_told_and_explained(small_lake: SmallLake, tmp_path: Path) -> 
     assert small_lake.rows("meta.holes") == [("n", 11, 20, "crash", False)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["with space", "a{b,c}", "100%", "plus+[x]"])
 def test_folders_may_have_any_name(small_lake: SmallLake, tmp_path: Path, name: str) -> None:
     write_rolled(tmp_path / name, 1, 2, [*numbered("n", [1, 2]), "nonsense"])

@@ -83,6 +83,7 @@ def test_any_way_to_the_same_events_gives_the_same_tables(small_lake: SmallLake,
     assert tables(small_lake) == expected
 
 
+@pytest.mark.slow
 def test_a_build_that_dies_midway_is_undone_and_redone(small_lake: SmallLake, tmp_path: Path) -> None:
     paths = three_days(tmp_path)
     journals = [str(tmp_path / "n1"), str(tmp_path / "n2")]
@@ -107,6 +108,7 @@ def test_a_build_that_dies_midway_is_undone_and_redone(small_lake: SmallLake, tm
     assert tables(small_lake) == expected
 
 
+@pytest.mark.slow
 def test_a_new_column_makes_all_tables_anew(small_lake: SmallLake, tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, 3, numbered("n", range(1, 4)))
     small_lake.pipeline(STEPS).build([str(tmp_path)])
@@ -120,6 +122,7 @@ def test_a_new_column_makes_all_tables_anew(small_lake: SmallLake, tmp_path: Pat
     assert [row[-1] for row in small_lake.rows("gold.daily")] == [6]
 
 
+@pytest.mark.slow
 def test_files_that_are_parted_otherwise_are_made_anew(small_lake: SmallLake, tmp_path: Path) -> None:
     three_days(tmp_path)
     journals = [str(tmp_path / "n1")]
@@ -140,6 +143,7 @@ def test_a_lake_of_a_newer_format_is_refused(small_lake: SmallLake, tmp_path: Pa
         small_lake.pipeline().build([str(tmp_path)])
 
 
+@pytest.mark.slow
 def test_of_two_that_publish_at_once_one_wins(small_lake: SmallLake, tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, 1, numbered("n", [1]))
     small_lake.pipeline().build([str(tmp_path)])
@@ -177,6 +181,7 @@ def test_a_second_build_names_the_first(tmp_path: Path) -> None:
         second.close()
 
 
+@pytest.mark.slow
 def test_vacuum_keeps_what_is_published(small_lake: SmallLake, tmp_path: Path) -> None:
     pipeline: Pipeline = small_lake.pipeline(STEPS)
     for first in range(1, 61, 10):
@@ -197,6 +202,7 @@ def test_vacuum_keeps_what_is_published(small_lake: SmallLake, tmp_path: Path) -
     assert OBSERVED.table.path in last.tables
 
 
+@pytest.mark.slow
 def test_kinds_that_are_not_known_yet_tell_the_time_too(small_lake: SmallLake, tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, 3, [started("n", 1), line("n", 2), line("n", 3, "comet_seen", tail="long")])
     small_lake.pipeline().build([str(tmp_path)])
@@ -204,6 +210,7 @@ def test_kinds_that_are_not_known_yet_tell_the_time_too(small_lake: SmallLake, t
     assert small_lake.rows("silver.observed", "last_seq", "last_t") == [(3, last)]
 
 
+@pytest.mark.slow
 def test_what_ended_on_earlier_days_is_not_written_again(small_lake: SmallLake, tmp_path: Path) -> None:
     broker = {"cluster": "C", "broker": "a", "broker_id": 0, "addr": "a:1"}
 
