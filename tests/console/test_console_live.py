@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,17 +39,17 @@ def test_it_begins_with_who_serves_and_how_things_are(ns: Process) -> None:
             assert overview["condition"] == "ok"
 
 
-def test_a_broker_comes_and_goes_within_two_seconds(ns: Process) -> None:
+def test_a_broker_that_starts_and_stops_is_pushed_to_the_console(ns: Process) -> None:
     with live_console(ns.wait_until_http()) as console:
         with Client(ns.address) as broker:
             broker.ask(register(broker="a", addr="10.0.0.1:1"))
             assert console.until(lambda: console.states() == {"a 10.0.0.1:1": "up"}) < 2
-            console.until(lambda: console.overview["brokers"]["up"] == 1, within_s=2)
+            console.until(lambda: console.overview["brokers"]["up"] == 1)
         assert console.until(lambda: console.states() == {"a 10.0.0.1:1": "down"}) < 2
         (row,) = console.brokers.values()
         assert row["reason"] == "closed"
         assert row["down_at_ms"] > 0
-        console.until(lambda: console.overview["brokers"]["down"] == 1, within_s=2)
+        console.until(lambda: console.overview["brokers"]["down"] == 1)
         assert console.overview["masters_missing"] == ["a"]
         with Client(ns.address) as broker:
             broker.ask(register(broker="a", addr="10.0.0.1:1"))
@@ -67,7 +66,7 @@ def test_a_silent_broker_is_suspected_and_beats_are_told(ns: Process) -> None:
         broker.ask(register(broker="a", addr="10.0.0.1:1", timeout_ms=6000))
         console.until(lambda: console.states() == {"a 10.0.0.1:1": "up"})
         seen = console.brokers["a#0"]["last_seen_ms"]
-        console.until(lambda: console.states() == {"a 10.0.0.1:1": "suspected"}, within_s=6)
+        console.until(lambda: console.states() == {"a 10.0.0.1:1": "suspected"})
         broker.ask(register(broker="a", addr="10.0.0.1:1", timeout_ms=6000))
         console.until(lambda: console.states() == {"a 10.0.0.1:1": "up"})
         assert console.brokers["a#0"]["last_seen_ms"] > seen
@@ -78,7 +77,8 @@ def test_events_are_chosen(ns: Process) -> None:
     with live_console(url) as all_of_them, live_console(url) as some, live_console(url) as none:
         some.say({"type": "watch", "kinds": ["kv_changed"]})
         none.say({"type": "watch", "off": True})
-        time.sleep(0.5)  # nothing tells when a wish has arrived
+        some.ping()  # the server has read the messages before
+        none.ping()
         with Client(ns.address) as broker:
             broker.ask(register(broker="a", addr="10.0.0.1:1"))
             broker.ask(put_kv("k", "v"))

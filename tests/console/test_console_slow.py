@@ -6,6 +6,8 @@ import socket
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from tests.support.live_console import LiveConsole, live_console
 from tests.support.process import serving
 from tests.support.remoting import Client, put_kv
@@ -34,6 +36,7 @@ def stalled_console(url: str) -> socket.socket:
     return peer
 
 
+@pytest.mark.slow
 def test_a_tab_that_reads_nothing_is_let_go_and_holds_nobody_back(tmp_path: Path) -> None:
     with serving(tmp_path, http="127.0.0.1:0") as ns, Client(ns.address) as writer:
         url = ns.wait_until_http()

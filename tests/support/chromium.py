@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 CHROMIUM: Final = Path("/usr/bin/chromium")
 AXE: Final = Path(__file__).parents[2] / "console" / "node_modules" / "axe-core" / "axe.min.js"
@@ -16,6 +16,8 @@ _FLAGS: Final = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 _HOW: Final = "apt-get install -y chromium"
+TIMEOUT_MS: Final = 60_000  # generous: a busy machine is no failure
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 def needed(path: Path, how: str) -> None:
@@ -47,7 +49,7 @@ class CheckedPage:
         page.on("console", lambda message: self._note(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: self._note(str(error)))
         page.on("request", lambda request: self._outside(request.url))
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(TIMEOUT_MS)
 
     def _note(self, text: str) -> None:
         self.errors.append(text)

@@ -30,6 +30,10 @@ class LiveConsole:
     def say_text(self, text: str) -> None:
         self._socket.send(text)
 
+    def ping(self) -> None:
+        """Wait until the server has read everything that was sent before."""
+        assert self._socket.ping().wait(TIMEOUT_S)
+
     def take(self, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
         """Receive and apply the next message; raises TimeoutError or ConnectionClosed."""
         message: dict[str, Any] = json.loads(self._socket.recv(timeout=timeout_s))

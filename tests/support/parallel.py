@@ -8,11 +8,8 @@ from typing import Any, Final
 import pytest
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-GROUPS: Final = {
-    "tests/lake/": "spark",  # one JVM with Spark per process
-    "tests/console/": "chromium",
-}
-"""Folders whose files share an expensive resource run in one process. Other files run in any."""
+GROUPS: Final = {"tests/lake/": "spark"}  # one JVM with Spark per process
+"""Folders whose files share an expensive resource run in one process. Any other file runs as a unit in any process."""
 
 LONGEST_FIRST: Final = (
     "tests/lake/",
