@@ -55,7 +55,7 @@ class FakeBroker:
             self.address = f"{_HOST}:{self.port}"
             self._broker = self._thread.call(lambda: self._made(nameservers, _configs(topics)))
             self._thread.run(self._broker.start())
-        except BaseException:
+        except BaseException:  # cleanup only: re-raised
             self._thread.close()
             raise
 

@@ -53,7 +53,7 @@ class LocalNameServer:
         try:
             server = Server.open(settings, kv=None if self._home is not None else KvStore(), home=self._home)
             self._thread.run(server.start())
-        except BaseException:
+        except BaseException:  # cleanup only: re-raised
             self._end()
             raise
         self._server = server

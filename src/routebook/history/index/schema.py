@@ -97,7 +97,7 @@ def open_index(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA synchronous = NORMAL")  # rows lost in a power cut are read from the journal again
         db.execute("PRAGMA wal_autocheckpoint = 1000")
         db.execute(f"PRAGMA journal_size_limit = {16 << 20}")
-    except BaseException:
+    except BaseException:  # cleanup only: re-raised
         db.close()
         raise
     return db

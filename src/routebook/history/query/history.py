@@ -188,7 +188,7 @@ class History:
             except (sqlite3.Error, OSError) as problem:
                 self._close_db()
                 raise HistoryError(f"the history index cannot be read: {problem}") from problem
-            except BaseException:
+            except BaseException:  # cleanup only: re-raised
                 self._close_db()
                 raise
 

@@ -136,8 +136,8 @@ class Ingest:
             try:
                 rows = names.collect()
                 self._batch([SegmentFile(row.path, row.length, row.modified_ms) for row in rows])
-            except Exception as error:
-                failed.append(error)  # Spark would make a text of it
+            except Exception as error:  # re-raised: Spark passes on the text only, so keep the exception
+                failed.append(error)
                 raise
 
         for key, pattern in journals.patterns().items():

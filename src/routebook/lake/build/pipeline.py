@@ -92,7 +92,7 @@ class Pipeline:
         try:
             counts = self._ingest.run(Journals(self._store.spark, journals))
             return self._make(what="build", full=full, first_day=None, counts=counts, began=began)
-        except BaseException:
+        except BaseException:  # cleanup only: re-raised
             self._ingest = None  # what it knows may not be what bronze has
             raise
 

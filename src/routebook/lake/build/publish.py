@@ -117,7 +117,7 @@ class Builds:
         row = self._store.rows(BUILDS, [values])
         try:
             self._store.append_as(BUILDS, row, only=F.col("number") == number, seen=seen)
-        except Exception as error:
+        except Exception as error:  # re-raised, if it is not a conflict
             if "conflicting" in str(error):
                 raise self._overtaken(self.last()) from None
             raise

@@ -42,7 +42,7 @@ class Asked:
             self._timer.start()
         try:
             self.columns = self._run()
-        except BaseException:
+        except BaseException:  # cleanup only: re-raised
             self.close()
             raise
 

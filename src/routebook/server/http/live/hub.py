@@ -31,7 +31,6 @@ from routebook.server.http.live.overview import Overview, Rates, make_overview
 from routebook.server.http.live.recent_activity import LOST_MS, RecentActivity
 from routebook.server.http.live.tab import STOPPING, Tab
 from routebook.server.http.thread_pool import ThreadPool
-from routebook.server.observe.log import get_log
 
 _ROUND_S: Final = 0.1  # interval of rounds while consoles are open
 _IDLE_ROUND_S: Final = 1.0  # without consoles
@@ -144,11 +143,8 @@ class Hub:
         self._timer = None if self._stopped else loop.call_later(_ROUND_S if self._tabs else _IDLE_ROUND_S, self._tick)
 
     def _tick(self) -> None:
-        try:
-            self._round()
-        except Exception as error:  # noqa: BLE001  one failed round must not stop the updates
-            get_log("http").unexpected("console update failed", error)
-        self._schedule()
+        self._schedule()  # first, so that a failed round does not stop the updates; the event loop logs the failure
+        self._round()
 
     def _round(self) -> None:
         now_ms = self._context.now_ms()
