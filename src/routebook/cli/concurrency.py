@@ -1,14 +1,13 @@
 """Many answers of one NameServer: as many at once as it takes well, with a progress bar where that lasts."""
 
-import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
+from routebook.client.bulk import fetch_routes, map_concurrently
 from routebook.client.calls import NameServerCalls
-from routebook.errors import TopicNotExist
 from routebook.model import TopicRoute
 
 if TYPE_CHECKING:
@@ -65,35 +64,14 @@ class Waiting:
 async def gather(
     keys: Iterable[K], do: Callable[[K], Awaitable[V]], *, waiting: Waiting, at_once: int = _AT_ONCE
 ) -> dict[K, V]:
-    """Do it for each key, so many at once; the first error ends it all."""
+    """Await `do` for each key, at most `at_once` at a time, and show the progress."""
     todo = list(keys)
-    found: dict[K, V] = {}
-    left = iter(todo)
     waiting.expect(len(todo))
-
-    async def work() -> None:
-        for key in left:
-            found[key] = await do(key)
-            waiting.step()
-
-    workers = [asyncio.create_task(work()) for _ in range(min(at_once, len(todo)))]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
-    return {key: found[key] for key in todo}
+    return await map_concurrently(todo, do, limit=at_once, on_done=waiting.step)
 
 
 async def all_routes(server: NameServerCalls, topics: Iterable[str], *, waiting: Waiting) -> dict[str, TopicRoute]:
-    """The routes of these topics; those that went meanwhile are left out."""
-
-    async def one(topic: str) -> TopicRoute | None:
-        try:
-            return await server.route(topic)
-        except TopicNotExist:
-            return None
-
-    found = await gather(topics, one, waiting=waiting)
-    return {topic: route for topic, route in found.items() if route is not None}
+    """The routes of these topics, without topics that were deleted meanwhile."""
+    todo = list(topics)
+    waiting.expect(len(todo))
+    return await fetch_routes(server, todo, limit=_AT_ONCE, on_done=waiting.step)

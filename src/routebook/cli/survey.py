@@ -8,6 +8,7 @@ import msgspec
 from routebook.cli.concurrency import Waiting, all_routes, gather
 from routebook.cli.nameservers import Connecting
 from routebook.client.addresses import Address, parse_address
+from routebook.client.bulk import fetch_topics
 from routebook.client.client import NameServerClient
 from routebook.codes import ORDER_TOPIC_NAMESPACE
 from routebook.disagreements import View
@@ -87,13 +88,7 @@ def _plainly(error: OSError) -> str:
 
 async def _overview(client: NameServerClient) -> tuple[ClusterInfo, list[str]]:
     info = await client.cluster_info()
-    try:
-        return info, await client.topics()
-    except RequestError:  # Java: enableAllTopicList=false
-        found: set[str] = set()
-        for cluster in info.cluster_addr_table:
-            found.update(await client.topics_of_cluster(cluster))
-        return info, sorted(found)
+    return info, await fetch_topics(client, info)
 
 
 async def _view(
