@@ -124,7 +124,7 @@ class Traffic:
 
     def _unregister(self) -> None:
         for key, lease in self.table.lease_table.items():
-            broker, seat = next(iter(lease.seats.items()))
+            broker, seat = next(iter(lease.memberships.items()))
             change = self.table.unregister(
                 key, broker=broker, broker_id=seat.broker_id, connection=99, policy=self.policy
             )

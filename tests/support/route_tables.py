@@ -153,7 +153,7 @@ def dump(table: Tables) -> dict[str, Any]:
         "clusters": {cluster: set(names) for cluster, names in table.cluster_table.items()},
         "leases": {
             key: (
-                {broker: seat.broker_id for broker, seat in lease.seats.items()},
+                {broker: seat.broker_id for broker, seat in lease.memberships.items()},
                 lease.timeout_ms,
                 lease.data_version,
                 lease.ha_addr,
@@ -170,11 +170,11 @@ def check_consistency(table: Tables) -> None:
     seated = {
         (broker, seat.broker_id, key)
         for key, lease in table.lease_table.items()
-        for broker, seat in lease.seats.items()
+        for broker, seat in lease.memberships.items()
     }
     members = {(name, i, key) for name, group in table.group_table.items() for i, key in group.members.items()}
     assert seated == members
-    assert all(lease.seats for lease in table.lease_table.values())
+    assert all(lease.memberships for lease in table.lease_table.values())
     clusters: dict[str, set[str]] = {}
     for name, _, key in members:
         clusters.setdefault(key.cluster, set()).add(name)
@@ -185,7 +185,9 @@ def check_consistency(table: Tables) -> None:
         assert list(group.members) == sorted(group.members)
         assert len({key.addr for key in group.members.values()}) == len(group.members)
         assert group.cluster in {key.cluster for key in group.members.values()}
-        assert group.revision <= group.touched <= table.revision
+        assert group.route_revision <= group.revision <= table.revision
+        assert group.topics == sum(name in entry.queues for entry in table.topic_table.values())
+    assert not table.memberless
     for entry in table.topic_table.values():
         assert entry.queues
         assert entry.queues.keys() <= table.group_table.keys()
@@ -193,5 +195,5 @@ def check_consistency(table: Tables) -> None:
         assert entry.revision <= table.revision
     assert all(table.mapping_table.values())
     for key, lease in table.lease_table.items():
-        for broker, seat in lease.seats.items():
+        for broker, seat in lease.memberships.items():
             assert seat.connection is None or (key, broker) in table.registered_over[seat.connection]

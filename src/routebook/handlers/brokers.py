@@ -37,7 +37,7 @@ def query_data_version(ns: NameServer, command: Command, _caller: Caller, now_ms
     key = _lease_key(command)
     version = decode_data_version(command.body, now_ms=now_ms)
     # a recovered broker is asked to register, so that its lease is bound to its new connection
-    changed = ns.routes.is_changed(key, version) or ns.routes.is_awaited(key)
+    changed = ns.routes.is_changed(key, version) or ns.routes.is_disconnected(key)
     _heartbeat(ns, key, command, now_ms)
     stored = ns.routes.data_version(key)
     ext = {"changed": "true" if changed else "false"}

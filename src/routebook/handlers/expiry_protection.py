@@ -37,7 +37,7 @@ class Preservation:
         if self.since_ms is not None:
             self._keep(routes, keys)
             return []
-        known, overdue = routes.silence(now_ms, stretch_ms=settings.window_ms)
+        known, overdue = routes.overdue(now_ms, window_ms=settings.window_ms)
         overdue |= dict.fromkeys(keys)
         if not _too_many(len(overdue), known, settings):
             return []
@@ -67,7 +67,7 @@ class Preservation:
             return [self._leave(PreservationEnd.SWITCHED_OFF, now_ms)]
         if now_ms - self.since_ms >= settings.max_ms:
             return [self._leave(PreservationEnd.TIMED_OUT, now_ms)]
-        known, overdue = routes.silence(now_ms, stretch_ms=settings.window_ms, also=self.silent)
+        known, overdue = routes.overdue(now_ms, window_ms=settings.window_ms, also=self.silent)
         if _too_many(len(overdue), known, settings):
             return []
         for key in self.silent:  # the network is back: the rest have time to come, too

@@ -67,16 +67,16 @@ class NameServer:
         if reason is DownReason.IDLE and (keys := self.routes.brokers_of(connection)):
             events = self.preservation.ran_out(self.routes, keys, now_ms, self.settings.preservation)
             spare = self.preservation.silent
-        change = self.routes.connection_lost(connection, reason=reason, policy=self.settings.policy, spare=spare)
+        change = self.routes.connection_lost(connection, reason=reason, policy=self.settings.policy, protected=spare)
         return self._outcome(events, change)
 
     def scan(self, now_ms: int) -> Outcome:
         """Brokers that were silent for longer than their timeout are gone. Java: scanNotActiveBroker."""
         routes, preservation, settings = self.routes, self.preservation, self.settings
         events = preservation.review(routes, now_ms, settings.preservation)
-        if not events and (keys := routes.run_out(now_ms)):
+        if not events and (keys := routes.expired_leases(now_ms)):
             events = preservation.ran_out(routes, keys, now_ms, settings.preservation)
-        return self._outcome(events, routes.expire(now_ms, policy=settings.policy, spare=preservation.silent))
+        return self._outcome(events, routes.expire(now_ms, policy=settings.policy, protected=preservation.silent))
 
     def forget_departed(self, events: Iterable[Event]) -> None:
         """Drop what was remembered of brokers that left: their next request has no predecessor."""

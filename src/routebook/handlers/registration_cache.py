@@ -52,7 +52,7 @@ class RegistrationCache:
         """Whether the last request of this broker, repeated, would only renew its lease."""
         last = self._requests.get(key)
         group = None if last is None else routes.group(last.broker)
-        return last is not None and group is not None and group.touched == last.group_revision
+        return last is not None and group is not None and group.revision == last.group_revision
 
     def similar_table(self, routes: RouteTable, *, broker: str, cluster: str) -> Sequence[TopicBlock]:
         """The last table of the broker, or of another one of its cluster, which usually has the same topics."""

@@ -21,7 +21,7 @@ def _lease(ns: NameServer, command: Command) -> Target:
     """Brokers speak under a name, a cluster and an address; each of them may be another's."""
     name, cluster, addr = (command.field(field) or "" for field in ("brokerName", "clusterName", "brokerAddr"))
     lease = ns.routes.lease_table.get(BrokerKey(cluster, addr))
-    names = [*([name] if name else ()), *(() if lease is None else lease.seats)]
+    names = [*([name] if name else ()), *(() if lease is None else lease.memberships)]
     found = _brokers(ns, names)
     return Target(clusters=found.clusters | ({cluster} if cluster else set()), brokers=found.brokers)
 

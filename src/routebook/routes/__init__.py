@@ -1,4 +1,4 @@
-"""The route tables: brokers, their leases and groups, topics and where they live."""
+"""Route tables: brokers, their leases and groups, topics and their queues."""
 
 from routebook.routes.table import RouteTable
 

@@ -44,7 +44,7 @@ def announce(
     broker, topics = registration.broker, registration.body.topics or ()
     perm_mask = ~PERM_WRITE if read_only else -1
     group = tables.group_table[broker]
-    if delta is not None and delta.since != Announcement(perm_mask, group.queued):
+    if delta is not None and delta.since != Announcement(perm_mask, group.queues_revision):
         delta = None
     differences = QueueDifferences(tables, broker)
     dropped: list[MappingsChanged] = []
@@ -65,7 +65,7 @@ def announce(
     differences.put_all(wanted, perm_mask=perm_mask)
     mapped = _put_mappings(tables, registration, returning=differences.added, everything=everything)
     events: list[RouteEvent] = [*differences.events(TopicCause.REGISTRATION), *dropped, *mapped]
-    return events, Announcement(perm_mask, group.queued) if everything else None
+    return events, Announcement(perm_mask, group.queues_revision) if everything else None
 
 
 def _missing(tables: Tables, broker: str, topics: Sequence[TopicConfig]) -> Iterable[TopicConfig]:

@@ -1,4 +1,4 @@
-"""What happened to the queues of one broker during one change, gathered for one event."""
+"""Changes the queues of one broker and collects the differences into one event."""
 
 from collections.abc import Iterable
 
@@ -8,58 +8,58 @@ from routebook.routes.state import Shape, Tables, TopicEntry, shape_of
 
 
 class QueueDifferences:
-    """Changes the tables and remembers. A topic is to be put or dropped once, or it would be stamped for nothing."""
+    """Modifies the tables and records each difference. Put or drop each topic at most once."""
 
-    __slots__ = ("_broker", "_queue", "_tables", "_told", "added", "changed", "removed")
+    __slots__ = ("_broker", "_queue", "_queues_by_shape", "_tables", "added", "changed", "removed")
 
     def __init__(self, tables: Tables, broker: str) -> None:
         self._tables = tables
         self._broker = broker
         self._queue = tables.group_table[broker].queue
-        self._told: dict[Shape, Queues] = {}
+        self._queues_by_shape: dict[Shape, Queues] = {}
         self.added: dict[str, Queues] = {}
         self.changed: dict[str, QueueChange] = {}
         self.removed: list[str] = []
 
     def put_all(self, configs: Iterable[TopicConfig], *, perm_mask: int) -> None:
-        """Set what a broker announces, with those of its permissions that are in `keep`.
+        """Set the queues that a broker announces, with their permissions reduced to `perm_mask`.
 
-        Tens of thousands may come at once, of which most are so already: these cost no call.
+        There may be tens of thousands, most of them unchanged: these cost no function call.
         """
         shapes: dict[Shape, tuple[QueueData, Queues]] = {}
         tables, broker, added = self._tables, self._broker, self.added
         topic_table, group = tables.topic_table, tables.group_table[broker]
-        name, revision, came = group.name, tables.revision + 1, 0
+        name, revision, count = group.name, tables.revision + 1, 0
         entry_of = topic_table.get
         last: Shape | None = None
         for config in configs:
             topic = config.topic_name
             sent = (config.perm, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
-            if sent != last:  # mostly they are alike
+            if sent != last:  # usually the same for all
                 last, shape = sent, (config.perm & perm_mask, *sent[1:])
                 found = shapes.get(shape)
                 if found is None:
-                    found = shapes[shape] = self._queue(shape), self._tell(shape)
-                queue, told = found
+                    found = shapes[shape] = self._queue(shape), self._queues(shape)
+                queue, queues = found
             entry = entry_of(topic)
             before = None if entry is None else entry.queues.get(broker)
             if before is queue:
                 continue
-            if before is None:  # as `Tables.put_queue` does it
+            if before is None:  # the same as `Tables.put_queue`, inlined
                 if entry is None:
                     entry = topic_table[topic] = TopicEntry()
                 entry.queues[name] = queue
                 entry.revision = revision
-                added[topic] = told
-                came += 1
+                added[topic] = queues
+                count += 1
             elif before != queue:
                 self._set(topic, shape, queue, before)
-        if came:
-            group.topics += came
-            group.touched = group.queued = revision
+        if count:
+            group.topics += count
+            group.revision = group.queues_revision = revision
 
     def put(self, topic: str, shape: Shape) -> None:
-        """Set the topic's queues on this broker, unless they are so already."""
+        """Set the topic's queues on this broker, if they differ."""
         queue = self._queue(shape)
         entry = self._tables.topic_table.get(topic)
         before = None if entry is None else entry.queues.get(self._broker)
@@ -69,13 +69,14 @@ class QueueDifferences:
     def _set(self, topic: str, shape: Shape, queue: QueueData, before: QueueData | None) -> None:
         self._tables.put_queue(topic, queue)
         if before is None:
-            self.added[topic] = self._tell(shape)
+            self.added[topic] = self._queues(shape)
         else:
             self.changed[topic] = QueueChange(shape_of(before), Queues(*shape))
 
-    def _tell(self, shape: Shape) -> Queues:
+    def _queues(self, shape: Shape) -> Queues:
         """One object for all topics of a shape."""
-        return self._told.get(shape) or self._told.setdefault(shape, Queues(*shape))
+        known = self._queues_by_shape
+        return known.get(shape) or known.setdefault(shape, Queues(*shape))
 
     def drop(self, topic: str) -> None:
         """Remove the topic's queues on this broker."""

@@ -1,9 +1,9 @@
-"""An image of the tables, small enough to be written often: what many topics have in common stands in it once.
+"""A compact image of the tables for snapshots: what many topics have in common is stored once.
 
-    topics ─► layouts ─► queues ─► groups        each arrow an index: which queues, of which shape, on which group
+    topics ─► layouts ─► queues ─► groups        each arrow is an index: which queues, of which shape, on which group
 
-It is taken in short steps, between which the tables go on changing. Every topic carries the revision of its last
-change, so what changed since it was copied is copied again, and the last step makes all of it one moment's.
+It is captured in short steps, between which the tables may change. Each topic has the revision of its last change:
+topics that changed after they were copied are copied again, and the last step yields a consistent image.
 """
 
 from collections import Counter
@@ -15,11 +15,11 @@ from routebook.errors import SnapshotError
 from routebook.model import BrokerKey, DataVersion, QueueData, TopicQueueMappingInfo
 from routebook.routes.state import BrokerGroup, Tables, TopicEntry
 
-_MOST_ROUNDS: Final = 8  # then the rest is copied in one go: tables that never rest must be saved, too
+_MAX_ROUNDS: Final = 8  # then the rest is copied in one step, even if the tables keep changing
 
 
 class GroupImage(msgspec.Struct, frozen=True, array_like=True):
-    """The brokers of one name: id, cluster, address."""
+    """A broker group; its members as id, cluster, address."""
 
     name: str
     cluster: str
@@ -29,7 +29,7 @@ class GroupImage(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LeaseImage(msgspec.Struct, frozen=True, array_like=True):
-    """What an address says about itself."""
+    """The lease of one address."""
 
     cluster: str
     addr: str
@@ -37,7 +37,7 @@ class LeaseImage(msgspec.Struct, frozen=True, array_like=True):
     data_version: DataVersion | None
     ha_addr: str | None
     filter_servers: tuple[str, ...]
-    doubtful: bool = False
+    is_uncertain: bool = False
 
 
 class QueueImage(msgspec.Struct, frozen=True, array_like=True):
@@ -51,7 +51,7 @@ class QueueImage(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Image(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the tables know, but for connections and times."""
+    """All content of the tables except connections and times."""
 
     groups: list[GroupImage]
     leases: list[LeaseImage]
@@ -63,7 +63,7 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Capture:
-    """Takes an image: `step` until it gives one."""
+    """Captures an image: call `step` until it returns one."""
 
     __slots__ = ("_copied", "_layouts", "_queues", "_revision", "_rounds", "_tables", "_waiting")
 
@@ -72,26 +72,26 @@ class Capture:
         self._revision = tables.revision
         self._waiting = list(tables.topic_table)
         self._rounds = 0
-        self._copied: dict[str, int] = {}  # topic → its layout
-        self._layouts: dict[tuple[int, ...], int] = {}  # ids of queues, which `_queues` keeps alive
+        self._copied: dict[str, int] = {}  # topic → number of its layout
+        self._layouts: dict[tuple[int, ...], int] = {}  # object ids of queues; `_queues` keeps them alive
         self._queues: dict[int, QueueData] = {}  # by id
 
-    def step(self, *, most: int) -> "Captured | None":
-        """Copy the queues of some topics, about `most`; all of it when that was the last step."""
-        left = self._copy(most)
+    def step(self, *, max_queues: int) -> "Captured | None":
+        """Copy the queues of some topics, about `max_queues` of them; returns the result after the last step."""
+        left = self._copy(max_queues)
         if left <= 0 or self._waiting:
             return None
-        # all copied once: what has changed meanwhile?
+        # all topics are copied: copy again what has changed meanwhile
         self._rounds += 1
         tables = self._tables
         self._waiting = [topic for topic, entry in tables.topic_table.items() if entry.revision > self._revision]
         self._revision = tables.revision
-        self._copy(most if self._rounds < _MOST_ROUNDS else None)
+        self._copy(max_queues if self._rounds < _MAX_ROUNDS else None)
         return None if self._waiting else self._captured()
 
-    def _copy(self, most: int | None) -> int:
-        """How many are left of `most`."""
-        left = 1 if most is None else most
+    def _copy(self, max_queues: int | None) -> int:
+        """Copy topics; returns what is left of `max_queues`."""
+        left = 1 if max_queues is None else max_queues
         table, waiting, layouts = self._tables.topic_table, self._waiting, self._layouts
         while waiting and left > 0:
             topic = waiting.pop()
@@ -105,7 +105,7 @@ class Capture:
                 number = layouts[layout] = len(layouts)
                 self._queues.update(zip(layout, queues, strict=True))
             self._copied[topic] = number
-            if most is not None:
+            if max_queues is not None:
                 left -= len(layout) + 1
         return left
 
@@ -121,7 +121,7 @@ class Capture:
                     lease.data_version,
                     lease.ha_addr,
                     lease.filter_servers,
-                    lease.doubtful,
+                    lease.is_uncertain,
                 )
                 for key, lease in tables.lease_table.items()
             ],
@@ -134,7 +134,7 @@ class Capture:
 
 
 class Captured(msgspec.Struct, frozen=True, kw_only=True):
-    """One moment of the tables, that no longer hangs on them: what is left to do can be done on another thread."""
+    """A consistent copy that is independent of the tables: another thread can turn it into an image."""
 
     groups: list[GroupImage]
     leases: list[LeaseImage]
@@ -145,7 +145,7 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
     mappings: dict[str, dict[str, TopicQueueMappingInfo]]
 
     def image(self) -> Image:
-        """Without what was copied and is no longer used."""
+        """The image, without layouts and queues that no topic uses any more."""
         used = list(dict.fromkeys(self.layout_of))
         layout_numbers = {number: place for place, number in enumerate(used)}
         layouts = [self.layouts[number] for number in used]
@@ -163,37 +163,37 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def capture(tables: Tables) -> Image:
-    """An image in one go."""
-    taking = Capture(tables)
+    """Capture an image in one call."""
+    capturing = Capture(tables)
     while True:
-        captured = taking.step(most=1 << 62)
+        captured = capturing.step(max_queues=1 << 62)
         if captured is not None:
             return captured.image()
 
 
 def restore(tables: Tables, image: Image) -> None:
-    """Fill empty tables. Nobody has a connection. Raises SnapshotError if the image does not fit together."""
+    """Fill empty tables; no broker has a connection. Raises SnapshotError if the image is inconsistent."""
     try:
         _restore(tables, image)
     except (IndexError, KeyError, ValueError) as problem:
-        raise SnapshotError(f"its parts do not fit together: {problem!r}") from problem
+        raise SnapshotError(f"inconsistent: {problem!r}") from problem
     tables.revision = 1
 
 
 def _restore(tables: Tables, image: Image) -> None:
     for group in image.groups:
         for broker_id, cluster, addr in group.members:
-            tables.seat(BrokerKey(cluster, addr), broker=group.name, broker_id=broker_id, connection=None)
-        seated = tables.group_table[group.name]
-        seated.cluster, seated.enable_acting_master, seated.zone = group.cluster, group.acting_master, group.zone
+            tables.add_member(BrokerKey(cluster, addr), broker=group.name, broker_id=broker_id, connection=None)
+        restored = tables.group_table[group.name]
+        restored.cluster, restored.enable_acting_master, restored.zone = group.cluster, group.acting_master, group.zone
     if len(tables.lease_table) != len(image.leases):
-        raise ValueError("there is not one lease for each address")
-    for said in image.leases:
-        lease = tables.lease_table[BrokerKey(said.cluster, said.addr)]
-        lease.timeout_ms, lease.data_version, lease.ha_addr = said.timeout_ms, said.data_version, said.ha_addr
-        lease.filter_servers, lease.doubtful = said.filter_servers, said.doubtful
+        raise ValueError("leases and addresses differ")
+    for stored in image.leases:
+        lease = tables.lease_table[BrokerKey(stored.cluster, stored.addr)]
+        lease.timeout_ms, lease.data_version, lease.ha_addr = stored.timeout_ms, stored.data_version, stored.ha_addr
+        lease.filter_servers, lease.is_uncertain = stored.filter_servers, stored.is_uncertain
     groups = [tables.group_table[group.name] for group in image.groups]
-    queues = [groups[said.group].queue((said.perm, said.read, said.write, said.flag)) for said in image.queues]
+    queues = [groups[one.group].queue((one.perm, one.read, one.write, one.flag)) for one in image.queues]
     layouts = [{groups[image.queues[n].group].name: queues[n] for n in layout} for layout in image.layouts]
     for number, count in Counter(image.layout_of).items():
         for name in layouts[number]:

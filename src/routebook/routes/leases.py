@@ -1,4 +1,4 @@
-"""Who is alive, how new what we know of it is, and the cheap way to stay alive: the same registration again."""
+"""Leases of brokers: renewal, heartbeats, data versions, and which leases are overdue or expired."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -13,17 +13,19 @@ def renew(tables: Tables, key: BrokerKey, *, broker: str, since: int, connection
     Then registering again would change nothing. False: the broker has to be registered.
     """
     lease = tables.lease_table.get(key)
-    seat = None if lease is None else lease.seats.get(broker)
-    if lease is None or seat is None or seat.connection is None or tables.group_table[broker].touched != since:
+    membership = None if lease is None else lease.memberships.get(broker)
+    if lease is None or membership is None or membership.connection is None:
         return False
-    if seat.connection != connection:
-        tables.seat(key, broker=broker, broker_id=seat.broker_id, connection=connection)
+    if tables.group_table[broker].revision != since:
+        return False
+    if membership.connection != connection:
+        tables.add_member(key, broker=broker, broker_id=membership.broker_id, connection=connection)
     lease.last_update_ms = now_ms
     return True
 
 
 def heartbeat(tables: Tables, key: BrokerKey, now_ms: int) -> bool:
-    """904, and 322 on the way: the broker is alive. False if nobody knows it."""
+    """904, and part of 322: refresh the lease. False if the broker is unknown."""
     lease = tables.lease_table.get(key)
     if lease is None:
         return False
@@ -37,59 +39,62 @@ def has_lease(tables: Tables, key: BrokerKey) -> bool:
 
 
 def data_version(tables: Tables, key: BrokerKey) -> DataVersion | None:
-    """What the broker said last; None if it is unknown, or said null (`has_lease` tells which)."""
+    """The version in the broker's last registration; None if the broker is unknown or sent null (see `has_lease`)."""
     lease = tables.lease_table.get(key)
     return None if lease is None else lease.data_version
 
 
 def is_changed(tables: Tables, key: BrokerKey, version: DataVersion | None) -> bool:
-    """Whether a broker with this version has something new to say. Java: isBrokerTopicConfigChanged."""
+    """Whether this version differs from the stored one. Java: isBrokerTopicConfigChanged."""
     lease = tables.lease_table.get(key)
-    return lease is None or lease.doubtful or lease.data_version is None or lease.data_version != version
+    return lease is None or lease.is_uncertain or lease.data_version is None or lease.data_version != version
 
 
-def is_awaited(tables: Tables, key: BrokerKey) -> bool:
-    """Whether the broker is served though no connection of it has registered: it should, version or not."""
+def is_disconnected(tables: Tables, key: BrokerKey) -> bool:
+    """Whether the broker is served without a connection: it has to register again, whatever its version."""
     lease = tables.lease_table.get(key)
-    return lease is not None and any(seat.connection is None for seat in lease.seats.values())
+    return lease is not None and any(membership.connection is None for membership in lease.memberships.values())
 
 
-class Silence(NamedTuple):
-    """Who of those that registered has not been heard of. Those that are still awaited do not count."""
+class Overdue(NamedTuple):
+    """How many brokers have a connection, and which of them are expired or about to expire."""
 
     known: int
-    overdue: dict[BrokerKey, None]  # silent for their whole timeout, or for all of it but the last stretch
+    keys: dict[BrokerKey, None]
 
 
-def silence(tables: Tables, now_ms: int, *, stretch_ms: int, also: Collection[BrokerKey] = ()) -> Silence:
-    """Who runs out within `stretch_ms`, if nothing is heard of it; of a short timeout, half of it. `also` counts."""
+def overdue(tables: Tables, now_ms: int, *, window_ms: int, also: Collection[BrokerKey] = ()) -> Overdue:
+    """The leases that expire within `window_ms` (at most half of their timeout) without a heartbeat.
+
+    Brokers without a connection do not count, except for those in `also`.
+    """
     known = 0
-    overdue: dict[BrokerKey, None] = {}
+    keys: dict[BrokerKey, None] = {}
     for key, lease in tables.lease_table.items():
-        if key not in also and any(seat.connection is None for seat in lease.seats.values()):
+        if key not in also and is_disconnected(tables, key):
             continue
         known += 1
-        due_ms = max(lease.timeout_ms - stretch_ms, lease.timeout_ms // 2)
+        due_ms = max(lease.timeout_ms - window_ms, lease.timeout_ms // 2)
         if lease.last_update_ms + due_ms < now_ms:
-            overdue[key] = None
-    return Silence(known, overdue)
+            keys[key] = None
+    return Overdue(known, keys)
 
 
-def run_out(tables: Tables, now_ms: int) -> list[BrokerKey]:
-    """Who has been silent for longer than its timeout, but for those that are still awaited."""
+def expired_leases(tables: Tables, now_ms: int) -> list[BrokerKey]:
+    """The leases without a heartbeat for longer than their timeout, except for brokers without a connection."""
     return [
         key
         for key, lease in tables.lease_table.items()
-        if lease.last_update_ms + lease.timeout_ms < now_ms and not is_awaited(tables, key)
+        if lease.last_update_ms + lease.timeout_ms < now_ms and not is_disconnected(tables, key)
     ]
 
 
 def brokers_of(tables: Tables, connection: int) -> list[BrokerKey]:
-    """Whose lease hangs on this connection."""
+    """The brokers whose current registration was sent over this connection."""
     return [
         key
         for key, broker in tables.registered_over.get(connection, ())
         if (lease := tables.lease_table.get(key)) is not None
-        and (seat := lease.seats.get(broker)) is not None
-        and seat.connection == connection
+        and (membership := lease.memberships.get(broker)) is not None
+        and membership.connection == connection
     ]

@@ -1,4 +1,4 @@
-"""The operator's switch for writes to a broker: 205 takes them away, 327 gives them back."""
+"""Write permission of a broker's topics, as operators switch it: 205 removes it, 327 restores it."""
 
 from routebook.codes import PERM_READ, PERM_WRITE
 from routebook.effects import Change
@@ -7,20 +7,20 @@ from routebook.routes.state import Tables, shape_of
 
 
 def wipe_write(tables: Tables, broker: str) -> tuple[int, Change]:
-    """Clear the write bit of all topics of a broker, until its next new version; how many it has, changed or not."""
+    """Clear the write permission of all topics of a broker until its next new version; returns their number."""
     count, changed = set_permissions(tables, broker, keep=~PERM_WRITE, add=0)
     return count, tables.settle([PermissionWiped(broker=broker, topics=count)] if changed else [])
 
 
 def restore_write(tables: Tables, broker: str) -> tuple[int, Change]:
-    """Make all topics of a broker readable and writable; how many it has, changed or not."""
+    """Make all topics of a broker readable and writable; returns their number."""
     # Java: perm becomes exactly 6, so the inherit bit of TBW102 is lost (quirk B9)
     count, changed = set_permissions(tables, broker, keep=0, add=PERM_READ | PERM_WRITE)
     return count, tables.settle([PermissionRestored(broker=broker, topics=count)] if changed else [])
 
 
 def set_permissions(tables: Tables, broker: str, *, keep: int, add: int) -> tuple[int, bool]:
-    """perm := perm & keep | add for all topics of a broker; how many it has, and whether any changed."""
+    """perm := perm & keep | add for all topics of a broker; returns their number, and whether any changed."""
     count, changed = 0, False
     for topic, entry in tables.topic_table.items():
         queue = entry.queues.get(broker)

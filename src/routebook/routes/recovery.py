@@ -1,4 +1,4 @@
-"""Tables that come from a snapshot and a journal are made fit to serve: orphans go, leases begin."""
+"""Prepares tables recovered from a snapshot and a journal for service: removes orphans, starts leases."""
 
 from collections.abc import Container
 
@@ -7,8 +7,8 @@ from routebook.events import MappingsChanged, RouteEvent, TopicCause, TopicsChan
 from routebook.routes.state import Tables
 
 
-def mend(tables: Tables) -> Change:
-    """Drop queues of groups that are gone: a journal that ends in a crash may end between a broker and its topics."""
+def remove_orphans(tables: Tables) -> Change:
+    """Remove queues without a group: a journal that ends in a crash may end between a broker and its topics."""
     names = {name for entry in tables.topic_table.values() for name in entry.queues}
     orphans = sorted(names - tables.group_table.keys())
     events: list[RouteEvent] = [
@@ -24,13 +24,13 @@ def mend(tables: Tables) -> Change:
     return tables.settle(events)
 
 
-def begin_leases(tables: Tables, now_ms: int, *, most_ms: int, doubted: Container[str] | None = ()) -> int:
-    """Everybody has its own timeout to come back, `most_ms` at most; how many there are.
+def begin_leases(tables: Tables, now_ms: int, *, max_ms: int, uncertain: Container[str] | None = ()) -> int:
+    """Give each broker its own timeout, at most `max_ms`, to register again; returns their number.
 
-    `doubted` are groups whose last words may be lost, None is all of them: what they announce next counts in any case.
+    `uncertain` are groups whose last events may be lost, None for all: their next announcement counts in any case.
     """
     for lease in tables.lease_table.values():
-        lease.last_update_ms = now_ms - lease.timeout_ms + min(lease.timeout_ms, most_ms)
-        if doubted is None or any(broker in doubted for broker in lease.seats):
-            lease.doubtful = True
+        lease.last_update_ms = now_ms - lease.timeout_ms + min(lease.timeout_ms, max_ms)
+        if uncertain is None or any(broker in uncertain for broker in lease.memberships):
+            lease.is_uncertain = True
     return len(tables.lease_table)

@@ -1,4 +1,4 @@
-"""The tables from their events: what happened is done again, and nothing is decided."""
+"""Rebuilds the tables from events; makes no decisions."""
 
 from routebook.codes import PERM_READ, PERM_WRITE
 from routebook.events import (
@@ -14,27 +14,27 @@ from routebook.events import (
     TopicsChanged,
 )
 from routebook.model import BrokerKey
+from routebook.routes.membership import apply_state
 from routebook.routes.permissions import set_permissions
-from routebook.routes.seating import write_down
 from routebook.routes.state import Tables
-from routebook.routes.topics import forget
+from routebook.routes.topics import remove_topic
 
 
 def apply(tables: Tables, event: RouteEvent, *, now_ms: int) -> bool:
-    """Do again what an event tells of. Leases begin at `now_ms` and hang on no connection until one registers.
+    """Apply an event. Leases start at `now_ms`, without a connection until the broker registers.
 
-    False if it does not follow from what the tables hold, as may be after a hole in a journal: then as much of it is
-    done as makes sense, and the tables are consistent all the same.
+    Returns False if the event does not follow from the tables, as after a gap in a journal: then it is applied as far
+    as possible, and the tables stay consistent.
     """
     match event:
         case BrokerUp() | BrokerChanged():
-            fits = _seat(tables, event, now_ms)
+            fits = _add_member(tables, event, now_ms)
         case BrokerReturned():
-            fits = _is_seated(tables, event)
+            fits = _is_member(tables, event)
         case BrokerDown():
-            fits = _is_seated(tables, event)
+            fits = _is_member(tables, event)
             if fits:
-                tables.unseat(BrokerKey(event.cluster, event.addr), event.broker)
+                tables.remove_member(BrokerKey(event.cluster, event.addr), event.broker)
         case TopicsChanged():
             fits = _change_topics(tables, event)
         case MappingsChanged():
@@ -50,28 +50,28 @@ def apply(tables: Tables, event: RouteEvent, *, now_ms: int) -> bool:
             elif fits:
                 set_permissions(tables, event.broker, keep=0, add=PERM_READ | PERM_WRITE)
         case TopicDeleted():
-            forget(tables, event.topic, event.brokers)
+            remove_topic(tables, event.topic, event.brokers)
             fits = True
     tables.settle([event])
     return fits
 
 
-def _is_seated(tables: Tables, event: BrokerChanged | BrokerDown | BrokerReturned) -> bool:
+def _is_member(tables: Tables, event: BrokerChanged | BrokerDown | BrokerReturned) -> bool:
     lease = tables.lease_table.get(BrokerKey(event.cluster, event.addr))
-    return lease is not None and event.broker in lease.seats
+    return lease is not None and event.broker in lease.memberships
 
 
-def _seat(tables: Tables, event: BrokerUp | BrokerChanged, now_ms: int) -> bool:
+def _add_member(tables: Tables, event: BrokerUp | BrokerChanged, now_ms: int) -> bool:
     key = BrokerKey(event.cluster, event.addr)
     group = tables.group_table.get(event.broker)
-    fits = isinstance(event, BrokerUp) or _is_seated(tables, event)
+    fits = isinstance(event, BrokerUp) or _is_member(tables, event)
     if group is not None:
         for other in {group.members.get(event.broker_id), group.member_at(event.addr)} - {None, key}:
-            fits = False  # that it left is what the hole swallowed
+            fits = False  # the event that it left is missing
             if other is not None:
-                tables.unseat(other, event.broker)
-    lease = tables.seat(key, broker=event.broker, broker_id=event.broker_id, connection=None)
-    write_down(tables, lease, event)
+                tables.remove_member(other, event.broker)
+    lease = tables.add_member(key, broker=event.broker, broker_id=event.broker_id, connection=None)
+    apply_state(tables, lease, event)
     lease.last_update_ms = now_ms
     return fits
 

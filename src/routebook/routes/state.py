@@ -1,13 +1,13 @@
-"""The tables themselves, and the few ways to change one cell of them that keep all of them consistent.
+"""The route tables, and the operations on single cells that keep them consistent with each other.
 
     topic_table    topic → its queues by broker              Java: topicQueueTable
     group_table    broker name → members by id, flags        Java: brokerAddrTable
     cluster_table  cluster → names of its broker groups      Java: clusterAddrTable
-    lease_table    (cluster, address) → how it is kept alive Java: brokerLiveTable, filterServerTable
+    lease_table    (cluster, address) → heartbeat, timeout   Java: brokerLiveTable, filterServerTable
     mapping_table  topic → static mapping by broker          Java: topicQueueMappingInfoTable
 
-What always holds: a member of a group sits on exactly one lease and each seat of a lease is one member; no group and no
-lease is empty; a cluster lists exactly the groups that have a member in it; queues belong to groups that exist.
+Invariants: each member of a group has exactly one membership on one lease, and vice versa; no group and no lease is
+empty; a cluster lists exactly the groups that have a member in it; queues belong to groups that exist.
 """
 
 from collections.abc import Collection, Iterable
@@ -23,13 +23,13 @@ from routebook.model import (
     TopicQueueMappingInfo,
 )
 
-Shape: TypeAlias = tuple[int, int, int, int]  # what Queues names
+Shape: TypeAlias = tuple[int, int, int, int]  # the fields of Queues
 
-_MAX_SHAPES: Final = 4096  # per group; beyond it sharing starts anew, so that odd brokers cannot hoard memory
+_MAX_SHAPES: Final = 4096  # per group: bounds the memory that an unusual broker can use
 
 
 def shape_of(queue: QueueData) -> Queues:
-    """What of it may be the same on another broker."""
+    """The queues without the name of their broker."""
     return Queues(queue.perm, queue.read_queue_nums, queue.write_queue_nums, queue.topic_sys_flag)
 
 
@@ -44,9 +44,10 @@ class TopicEntry:
 
 
 class BrokerGroup:
-    """The brokers of one name.
+    """The brokers that share a name: a master and its slaves.
 
-    `revision` is that of the last change of itself that a route shows, `queued` of its queues, `touched` of anything.
+    `revision` is that of the last change of anything about the group, `queues_revision` of its queues,
+    `route_revision` of itself as routes show it.
     """
 
     __slots__ = (
@@ -56,11 +57,11 @@ class BrokerGroup:
         "enable_acting_master",
         "members",
         "name",
-        "queued",
+        "queues_revision",
         "revision",
+        "route_revision",
         "shapes",
         "topics",
-        "touched",
         "zone",
     )
 
@@ -71,30 +72,30 @@ class BrokerGroup:
         self.zone: str | None = None
         self.members: dict[int, BrokerKey] = {}  # ascending by id
         self.shapes: dict[Shape, QueueData] = {}
-        self.topics = 0  # how many have queues here
+        self.topics = 0  # number of topics with queues on the group
         self.revision = 0
-        self.touched = 0
-        self.queued = 0
+        self.route_revision = 0
+        self.queues_revision = 0
         self._data: BrokerData | None = None
         self._data_revision = -1
 
     @property
     def data(self) -> BrokerData:
-        """The group as routes show it, to be read only. Made once per change: the routes of all its topics have it."""
+        """The group as routes show it; read-only. Built once per change and shared by the routes of all its topics."""
         data = self._data
         if (
             data is None
-            or self._data_revision != self.revision
+            or self._data_revision != self.route_revision
             or data.cluster != self.cluster
             or data.enable_acting_master != self.enable_acting_master
             or data.zone_name != self.zone
         ):
             data = self._data = self.data_with(self.addrs)
-            self._data_revision = self.revision
+            self._data_revision = self.route_revision
         return data
 
     def data_with(self, addrs: dict[int, str]) -> BrokerData:
-        """The same with other addresses."""
+        """The group as routes show it, with other addresses."""
         return BrokerData(
             broker_addrs=addrs,
             broker_name=self.name,
@@ -109,15 +110,15 @@ class BrokerGroup:
         return {broker_id: key.addr for broker_id, key in self.members.items()}
 
     @property
-    def least_id(self) -> int:
+    def min_id(self) -> int:
         return next(iter(self.members))
 
     def member_at(self, addr: str) -> BrokerKey | None:
-        """Who of the group lives at this address, whichever its cluster."""
+        """The member at this address, in any cluster."""
         return next((key for key in self.members.values() if key.addr == addr), None)
 
     def queue(self, shape: Shape) -> QueueData:
-        """The one instance for this shape: thousands of topics share a handful of them."""
+        """The shared instance for this shape: thousands of topics use a handful of them."""
         queue = self.shapes.get(shape)
         if queue is None:
             perm, read, write, flag = shape
@@ -130,10 +131,11 @@ class BrokerGroup:
         return queue
 
 
-class Seat(NamedTuple):
-    """One member of a group on a lease, and the connection that registered it.
+class Membership(NamedTuple):
+    """A lease's member of one group, and the connection that registered it.
 
-    None: it is known from before a restart, or its connection went while routes were preserved. It is to return.
+    The connection is None if the broker was recovered after a restart, or lost its connection while expiry protection
+    kept it: it is expected to register again.
     """
 
     broker_id: int
@@ -141,102 +143,111 @@ class Seat(NamedTuple):
 
 
 class Lease:
-    """What keeps an address alive. Java: BrokerLiveInfo.
+    """The lease of one address. Java: BrokerLiveInfo.
 
-    Mostly one seat. Java keys by cluster and address alone, so two names that register from one address share a lease.
+    Usually with one membership. The key is cluster and address, as in Java, so two brokers that register from one
+    address under different names share a lease.
     """
 
     __slots__ = (
         "data_version",
-        "doubtful",
         "filter_servers",
         "ha_addr",
+        "is_uncertain",
         "last_update_ms",
-        "seats",
+        "memberships",
         "timeout_ms",
         "version",
     )
 
     def __init__(self) -> None:
-        self.seats: dict[str, Seat] = {}
-        self.doubtful = False  # recovered from a journal with a hole: what it announces next counts, new version or not
+        self.memberships: dict[str, Membership] = {}
+        self.is_uncertain = (
+            False  # recovered from a journal with a gap: its next announcement counts, whatever its version
+        )
         self.last_update_ms = 0
         self.timeout_ms = 0
         self.data_version: DataVersion | None = None
         self.ha_addr: str | None = None
         self.filter_servers: tuple[str, ...] = ()
-        self.version = 0  # RocketMQ's, as the broker's last registration said; not remembered over a restart
+        self.version = 0  # RocketMQ version in the last registration; not kept over a restart
 
 
 class Tables:
-    """All tables. Changes stamp what they touch with the revision that `settle` then makes the current one."""
+    """All tables. A change stamps what it modifies with the next revision; `settle` makes that the current one."""
 
     __slots__ = (
         "cluster_table",
         "group_table",
+        "groups_route_revision",
         "lease_table",
         "mapping_table",
+        "memberless",
         "registered_over",
         "revision",
-        "shown",
         "topic_table",
     )
 
     def __init__(self) -> None:
         self.topic_table: dict[str, TopicEntry] = {}
         self.group_table: dict[str, BrokerGroup] = {}
-        self.cluster_table: dict[str, dict[str, None]] = {}  # the inner one is a set that keeps its order
+        self.cluster_table: dict[str, dict[str, None]] = {}  # inner dict: an ordered set
         self.lease_table: dict[BrokerKey, Lease] = {}
         self.mapping_table: dict[str, dict[str, TopicQueueMappingInfo]] = {}
-        # every broker that a living connection has ever registered, its own or taken over by a newer connection since
+        # all brokers that an open connection has registered, including those that a newer connection took over
         self.registered_over: dict[int, dict[tuple[BrokerKey, str], None]] = {}
         self.revision = 0
-        self.shown = 0  # the revision of the last change of any group that routes show
+        self.groups_route_revision = 0  # of the last change of any group that routes contain
+        # number of topics of a group without members, while it is being replaced or removed
+        self.memberless: dict[str, int] = {}
 
     def settle(self, events: Iterable[RouteEvent], effects: Iterable[RouteEffect] = ()) -> Change:
-        """End a change: one more revision, if anything happened."""
+        """End a change: advances the revision if there are events."""
         change = Change(tuple(events), tuple(effects))
         if change.events:
             self.revision += 1
         return change
 
-    def touch(self, group: BrokerGroup, *, shown: bool) -> None:
-        """Something about the group changed; `shown` if routes show it."""
-        group.touched = self.revision + 1
-        if shown:
-            group.revision = self.shown = self.revision + 1
+    def touch(self, group: BrokerGroup, *, in_routes: bool) -> None:
+        """Stamp a group that changed; `in_routes` if routes show the change."""
+        group.revision = self.revision + 1
+        if in_routes:
+            group.route_revision = self.groups_route_revision = self.revision + 1
 
-    def seat(self, key: BrokerKey, *, broker: str, broker_id: int, connection: int | None) -> Lease:
-        """Make the address a member of the group under this id; whoever had the id must have been unseated before."""
+    def add_member(self, key: BrokerKey, *, broker: str, broker_id: int, connection: int | None) -> Lease:
+        """Make the address a member of the group under this id; a previous holder of the id must be removed before."""
         group = self.group_table.get(broker)
         if group is None:
             group = self.group_table[broker] = BrokerGroup(broker, key.cluster)
+            group.topics = self.memberless.pop(broker, 0)
         lease = self.lease_table.get(key)
         if lease is None:
             lease = self.lease_table[key] = Lease()
-        seat = lease.seats.get(broker)
-        if seat is None or seat.broker_id != broker_id:
-            if seat is not None:
-                del group.members[seat.broker_id]
+        membership = lease.memberships.get(broker)
+        if membership is None or membership.broker_id != broker_id:
+            if membership is not None:
+                del group.members[membership.broker_id]
             group.members[broker_id] = key
             group.members = dict(sorted(group.members.items()))
-            self.touch(group, shown=True)
-        lease.seats[broker] = Seat(broker_id, connection)
+            self.touch(group, in_routes=True)
+        lease.memberships[broker] = Membership(broker_id, connection)
         self.cluster_table.setdefault(key.cluster, {})[broker] = None
         if connection is not None:
             self.registered_over.setdefault(connection, {})[key, broker] = None
         return lease
 
-    def unseat(self, key: BrokerKey, broker: str) -> None:
-        """Take a member out of its group; the last one takes the group with it, the last seat the lease."""
+    def remove_member(self, key: BrokerKey, broker: str) -> None:
+        """Remove a member from its group, with the last one the group, and with the last membership the lease."""
         lease = self.lease_table[key]
         group = self.group_table[broker]
-        del group.members[lease.seats.pop(broker).broker_id]
-        if not lease.seats:
+        del group.members[lease.memberships.pop(broker).broker_id]
+        if not lease.memberships:
             del self.lease_table[key]
         if not group.members:
             del self.group_table[broker]
-        self.touch(group, shown=True)
+            if group.topics:
+                self.memberless[broker] = group.topics
+        self.touch(group, in_routes=True)
         clusters = [member.cluster for member in group.members.values()]
         if key.cluster not in clusters:
             names = self.cluster_table[key.cluster]
@@ -244,11 +255,11 @@ class Tables:
             if not names:
                 del self.cluster_table[key.cluster]
         if clusters and group.cluster not in clusters:
-            # Java: a group bears the name of its first cluster for ever; here, while it still has a member there
+            # Java: a group keeps the name of its first cluster; here only while it has a member there
             group.cluster = clusters[0]
 
     def put_queue(self, topic: str, queue: QueueData) -> None:
-        """Set a topic's queues on a broker that exists."""
+        """Set a topic's queues on an existing broker."""
         entry = self.topic_table.get(topic)
         if entry is None:
             entry = self.topic_table[topic] = TopicEntry()
@@ -256,10 +267,10 @@ class Tables:
         if group.name not in entry.queues:
             group.topics += 1
         entry.queues[group.name] = queue  # the group's own string: one object for all topics
-        entry.revision = group.touched = group.queued = self.revision + 1
+        entry.revision = group.revision = group.queues_revision = self.revision + 1
 
     def drop_queue(self, topic: str, broker: str) -> None:
-        """Remove a topic's queues on a broker, and the topic with its last ones."""
+        """Remove a topic's queues on a broker, and the topic if it has no others."""
         entry = self.topic_table[topic]
         del entry.queues[broker]
         if not entry.queues:
@@ -268,12 +279,16 @@ class Tables:
         group = self.group_table.get(broker)
         if group is not None:
             group.topics -= 1
-            group.queued = self.revision + 1
-            self.touch(group, shown=False)
+            group.queues_revision = self.revision + 1
+            self.touch(group, in_routes=False)
+        elif (left := self.memberless.pop(broker, 1) - 1) > 0:
+            self.memberless[broker] = left
 
     def drop_queues_of(self, brokers: Collection[str]) -> dict[str, list[str]]:
-        """Remove all queues of groups that are gone, in one pass; the topics of each."""
+        """Remove all queues of removed groups in one pass; returns the topics of each."""
         removed: dict[str, list[str]] = {broker: [] for broker in brokers}
+        for broker in brokers:
+            self.memberless.pop(broker, None)
         for topic, entry in list(self.topic_table.items()):
             gone = removed.keys() & entry.queues.keys()
             if not gone:
@@ -287,12 +302,12 @@ class Tables:
         return removed
 
     def put_mapping(self, topic: str, *, broker: str, info: TopicQueueMappingInfo) -> None:
-        """Set the static mapping that is announced under a broker's name."""
+        """Set the static mapping of a topic under a broker's name."""
         self.mapping_table.setdefault(topic, {})[broker] = info
         self._mapping_changed(topic, broker)
 
     def drop_mapping(self, topic: str, broker: str) -> None:
-        """Remove the static mapping under a broker's name, if there is one."""
+        """Remove the static mapping of a topic under a broker's name, if there is one."""
         mappings = self.mapping_table.get(topic, {})
         if mappings.pop(broker, None) is not None:
             self._mapping_changed(topic, broker)
@@ -305,4 +320,4 @@ class Tables:
             entry.revision = self.revision + 1
         group = self.group_table.get(broker)
         if group is not None:
-            self.touch(group, shown=False)
+            self.touch(group, in_routes=False)

@@ -1,4 +1,4 @@
-"""The route table: who serves which topic. Here is its table of contents; each operation has a file of its own."""
+"""The route table: an index of its operations, each of which has its own module."""
 
 from routebook.routes import (
     image,
@@ -15,25 +15,25 @@ from routebook.routes.state import Tables
 
 
 class RouteTable(Tables):
-    """Pure state. A change returns what happened and what to do about it; time is `now_ms`, a connection an int."""
+    """Pure state: changes return events and effects; time is passed as `now_ms`, a connection is an int."""
 
     __slots__ = ()
 
-    # brokers come and go
+    # registration and removal of brokers
     register = registration.register
     unregister = removal.unregister
     connection_lost = removal.connection_lost
     expire = removal.expire
 
-    # and stay
+    # leases
     renew = leases.renew
     heartbeat = leases.heartbeat
     has_lease = leases.has_lease
     data_version = leases.data_version
     is_changed = leases.is_changed
-    is_awaited = leases.is_awaited
-    silence = leases.silence
-    run_out = leases.run_out
+    is_disconnected = leases.is_disconnected
+    overdue = leases.overdue
+    expired_leases = leases.expired_leases
     brokers_of = leases.brokers_of
 
     # single topics, permissions
@@ -42,7 +42,7 @@ class RouteTable(Tables):
     wipe_write = permissions.wipe_write
     restore_write = permissions.restore_write
 
-    # what is asked
+    # queries
     route = views.route
     route_revision = views.route_revision
     route_changed = views.route_changed
@@ -56,8 +56,8 @@ class RouteTable(Tables):
     unit_topics = views.unit_topics
     sizes = views.sizes
 
-    # and from before
+    # recovery
     apply = replay.apply
     restore = image.restore
-    mend = recovery.mend
+    remove_orphans = recovery.remove_orphans
     begin_leases = recovery.begin_leases

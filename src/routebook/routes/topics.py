@@ -1,4 +1,4 @@
-"""Single topics: registered by themselves (217), deleted (216)."""
+"""Operations on single topics: registration (217) and deletion (216)."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ from routebook.routes.state import Tables, shape_of
 
 
 def register_topic(tables: Tables, topic: str, queue_datas: Sequence[QueueData]) -> Change:
-    """Set the topic's queues on the brokers named, up to the first that nobody knows.
+    """Set the topic's queues on the named brokers, up to the first unknown one.
 
-    Java: for a new topic nothing is stored then; for a topic that exists, what came before the bad entry is.
+    Java: then nothing is stored for a new topic, and the entries before the unknown broker for an existing one.
     """
     known = list(queue_datas)
     for position, queue in enumerate(queue_datas):
@@ -28,9 +28,9 @@ def register_topic(tables: Tables, topic: str, queue_datas: Sequence[QueueData])
 
 
 def delete_topic(tables: Tables, topic: str, *, cluster: str | None) -> Change:
-    """Forget a topic on the brokers of one cluster, or everywhere, and its static mappings (Java keeps them, B5).
+    """Remove a topic and its static mappings from the brokers of one cluster, or from all. Java: keeps mappings (B5).
 
-    A broker that still has the topic brings it back with its next registration.
+    A broker that still has the topic restores it with its next registration.
     """
     brokers = brokers_with(tables, topic)
     if cluster is not None:
@@ -38,19 +38,19 @@ def delete_topic(tables: Tables, topic: str, *, cluster: str | None) -> Change:
         brokers = [name for name in brokers if name in names]
     if not brokers:
         return Change()
-    forget(tables, topic, brokers)
+    remove_topic(tables, topic, brokers)
     return tables.settle([TopicDeleted(topic=topic, cluster=cluster, brokers=tuple(brokers))])
 
 
 def brokers_with(tables: Tables, topic: str) -> list[str]:
-    """The brokers that have queues of the topic, or a mapping under their name."""
+    """The brokers with queues or a static mapping of the topic."""
     entry = tables.topic_table.get(topic)
     names = dict.fromkeys(entry.queues if entry is not None else ())
     return list(names | dict.fromkeys(tables.mapping_table.get(topic, ())))
 
 
-def forget(tables: Tables, topic: str, brokers: Sequence[str]) -> None:
-    """Remove queues and mappings of a topic on these brokers."""
+def remove_topic(tables: Tables, topic: str, brokers: Sequence[str]) -> None:
+    """Remove the queues and mappings of a topic on these brokers."""
     for broker in brokers:
         entry = tables.topic_table.get(topic)
         if entry is not None and broker in entry.queues:

@@ -1,4 +1,4 @@
-"""What the tables show: routes, clusters, lists of names."""
+"""Queries of the route table: routes, clusters, lists of names."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from routebook.routes.state import BrokerGroup, Tables
 
 
 class Sizes(NamedTuple):
-    """How much there is, for logs and metrics."""
+    """Numbers of entries, for logs and metrics."""
 
     brokers: int
     groups: int
@@ -18,7 +18,7 @@ class Sizes(NamedTuple):
 
 
 def route(tables: Tables, topic: str, policy: RoutePolicy) -> TopicRoute | None:
-    """Where a topic lives, or None. Java: pickupTopicRouteData."""
+    """The route of a topic, or None. Java: pickupTopicRouteData."""
     entry = tables.topic_table.get(topic)
     if entry is None:
         return None
@@ -42,35 +42,35 @@ def route(tables: Tables, topic: str, policy: RoutePolicy) -> TopicRoute | None:
 
 
 def route_revision(tables: Tables, topic: str) -> int:
-    """The revision of the last change that the topic's route shows; -1 if there is no route."""
+    """The revision of the last change of the topic's route; -1 if there is no route."""
     entry = tables.topic_table.get(topic)
     if entry is None:
         return -1
     groups = tables.group_table
-    return max([entry.revision, *[groups[name].revision for name in entry.queues]])
+    return max([entry.revision, *[groups[name].route_revision for name in entry.queues]])
 
 
 def route_changed(tables: Tables, topic: str, *, since: int) -> bool:
-    """Whether the topic's route shows a change after this revision. It looks at the groups only if one has changed."""
+    """Whether the topic's route changed after this revision. Checks the groups only if any of them changed."""
     entry = tables.topic_table.get(topic)
     if entry is None or entry.revision > since:
         return True
-    return tables.shown > since and route_revision(tables, topic) > since
+    return tables.groups_route_revision > since and route_revision(tables, topic) > since
 
 
 def queues(tables: Tables, topic: str) -> Mapping[str, QueueData] | None:
-    """The topic's queues by broker, to be read only; None if nobody has it."""
+    """The topic's queues by broker, read-only; None if the topic is unknown."""
     entry = tables.topic_table.get(topic)
     return None if entry is None else entry.queues
 
 
 def group(tables: Tables, name: str) -> BrokerGroup | None:
-    """The brokers of one name, to be read only."""
+    """A broker group, read-only."""
     return tables.group_table.get(name)
 
 
 def cluster_info(tables: Tables) -> ClusterInfo:
-    """106: all groups under their true ids, and which cluster has which."""
+    """106: all groups with the true ids of their members, and the groups of each cluster."""
     return ClusterInfo(
         broker_addr_table={name: group.data for name, group in tables.group_table.items()},
         cluster_addr_table={cluster: list(names) for cluster, names in tables.cluster_table.items()},
@@ -78,13 +78,13 @@ def cluster_info(tables: Tables) -> ClusterInfo:
 
 
 def member_group(tables: Tables, broker: str) -> dict[int, str]:
-    """901: the addresses of a group by their true ids; of an unknown one, none."""
+    """901: the addresses of a group by their true ids; empty for an unknown group."""
     group = tables.group_table.get(broker)
     return {} if group is None else group.addrs
 
 
 def topics(tables: Tables) -> list[str]:
-    """206."""
+    """206: all topics."""
     return list(tables.topic_table)
 
 
@@ -95,17 +95,17 @@ def topics_of_cluster(tables: Tables, cluster: str) -> list[str]:
 
 
 def system_topics(tables: Tables) -> TopicList:
-    """304: names of clusters and brokers, which are topics too, and somebody's address to ask for the rest."""
+    """304: names of clusters and brokers, which are topics too, and the address of a broker that lists the rest."""
     names = [name for cluster, members in tables.cluster_table.items() for name in (cluster, *members)]
     some = next(iter(tables.group_table.values()), None)
     return TopicList(
-        broker_addr=None if some is None else some.members[some.least_id].addr,
+        broker_addr=None if some is None else some.members[some.min_id].addr,
         topic_list=list(dict.fromkeys(names)),
     )
 
 
 def unit_topics(tables: Tables, predicate: Callable[[int], bool]) -> list[str]:
-    """311, 312, 313: topics whose first queue entry has a system flag that pleases. Java looks at the first alone."""
+    """311, 312, 313: topics whose first queue entry has a matching system flag. Java: checks only the first."""
     return [
         topic
         for topic, entry in tables.topic_table.items()
@@ -114,7 +114,7 @@ def unit_topics(tables: Tables, predicate: Callable[[int], bool]) -> list[str]:
 
 
 def sizes(tables: Tables) -> Sizes:
-    """How much there is."""
+    """Numbers of entries."""
     return Sizes(
         brokers=sum(len(group.members) for group in tables.group_table.values()),
         groups=len(tables.group_table),

@@ -1,4 +1,4 @@
-"""A route for a client that wants its own zone only. Java: ZoneRouteRPCHook."""
+"""Filters a route for a client that asks for its own zone only. Java: ZoneRouteRPCHook."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from routebook.model import BrokerData, TopicRoute
 
 
 def filter_route(route: TopicRoute, zone: str) -> TopicRoute:
-    """The route without brokers of other zones; a group without master stays, for there is no zone to prefer then."""
+    """The route without brokers of other zones; groups without a master stay. Java: ZoneRouteRPCHook."""
     kept: list[BrokerData] = []
     dropped: list[BrokerData] = []
     for data in route.broker_datas:
@@ -28,7 +28,7 @@ def _without(filter_servers: dict[str, list[str]], dropped: list[BrokerData]) ->
 
 
 def _same(name: str | None, zone: str) -> bool:
-    """Java: equalsIgnoreCase, letter by letter, so that ß is not SS."""
+    """Java: equalsIgnoreCase compares letter by letter, so ß is not SS."""
     return (
         name is not None
         and len(name) == len(zone)

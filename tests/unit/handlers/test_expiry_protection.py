@@ -232,7 +232,7 @@ def test_brokers_from_before_a_restart_have_their_own_lease() -> None:
     restarted = Fleet(0)
     for event in fleet.events:
         restarted.ns.routes.apply(event, now_ms=0)  # type: ignore[arg-type]  # they are all of routes
-    restarted.ns.routes.begin_leases(0, most_ms=60_000)
+    restarted.ns.routes.begin_leases(0, max_ms=60_000)
     restarted.run(70)
     assert (restarted.up, restarted.preserving) == (0, False)
 
@@ -257,7 +257,7 @@ def test_whatever_happens_it_is_entered_and_left_in_turn_and_nobody_speaks_from_
             case "close":
                 fleet.lose(n, DownReason.CLOSED)
                 seats = fleet.ns.routes.lease_table.get(key(n))
-                assert seats is None or seats.seats[f"b{n}"].connection != n
+                assert seats is None or seats.memberships[f"b{n}"].connection != n
             case "idle":
                 fleet.lose(n, DownReason.IDLE)
             case "register":

@@ -52,17 +52,17 @@ def test_tables_come_back() -> None:
 
 def test_restored_brokers_are_awaited_and_return() -> None:
     again = restored(capture(filled()))
-    assert again.is_awaited(key())
+    assert again.is_disconnected(key())
     change = register(again, registration(topics=("A", "B", "C"), zone="Z", mappings=[mapping("A", "broker-a")]))
     assert [type(event) for event in change.events] == [BrokerReturned]
-    assert not again.is_awaited(key())
+    assert not again.is_disconnected(key())
 
 
 def test_doubt_is_kept() -> None:
     table = filled()
-    table.begin_leases(0, most_ms=1, doubted={"broker-b"})
+    table.begin_leases(0, max_ms=1, uncertain={"broker-b"})
     again = restored(capture(table))
-    assert [lease.doubtful for lease in again.lease_table.values()] == [False, False, True]
+    assert [lease.is_uncertain for lease in again.lease_table.values()] == [False, False, True]
 
 
 def test_what_is_alike_stands_there_once() -> None:
@@ -85,7 +85,7 @@ def test_an_image_is_of_its_last_step_whatever_happened_between(seed: int) -> No
     taking = Capture(table)
     counter = 1
     while True:
-        captured = taking.step(most=chance.choice([1, 10, 40]))
+        captured = taking.step(max_queues=chance.choice([1, 10, 40]))
         if captured is not None:
             break
         for _ in range(chance.randint(0, 3)):
@@ -114,7 +114,7 @@ def test_tables_that_never_rest_are_copied_all_the_same() -> None:
     register(table, registration(topics=[f"t{m}" for m in range(30)]))
     taking = Capture(table)
     for counter in range(2, 1000):
-        if taking.step(most=10) is not None:
+        if taking.step(max_queues=10) is not None:
             return
         topics = [config(f"t{m}", read=counter) for m in range(30)]
         register(table, registration(topics=topics, data_version=version(counter)))
@@ -126,7 +126,7 @@ def test_tables_that_never_rest_are_copied_all_the_same() -> None:
     [{"layout_of": [7, 7, 7, 7, 7, 7]}, {"layout_of": []}, {"leases": []}, {"layouts": [[99]]}, {"topics": ["A"]}],
     ids=lambda wrong: next(iter(wrong)),
 )
-def test_an_image_that_does_not_fit_together_is_refused(wrong: dict[str, list[object]]) -> None:
+def test_an_inconsistent_image_is_rejected(wrong: dict[str, list[object]]) -> None:
     image = msgspec.structs.replace(capture(filled()), **wrong)
-    with pytest.raises(SnapshotError, match="do not fit together"):
+    with pytest.raises(SnapshotError, match="inconsistent"):
         RouteTable().restore(image)

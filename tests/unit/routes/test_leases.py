@@ -70,7 +70,7 @@ def test_an_unknown_broker_cannot_be_renewed() -> None:
 
 
 def test_a_broker_that_lost_its_connection_while_protected_has_to_register(registered: Registered) -> None:
-    registered.table.connection_lost(1, reason=DownReason.IDLE, policy=PLAIN, spare={key()})
+    registered.table.connection_lost(1, reason=DownReason.IDLE, policy=PLAIN, protected={key()})
     assert not registered.renew()
 
 

@@ -41,13 +41,13 @@ from tests.support.route_tables import (
 OWN = ("broker-a", "A", "B", "C")  # a broker has a topic of its own name
 
 
-def recovered(*what: Registration, doubted: Container[str] | None = ()) -> RouteTable:
+def recovered(*what: Registration, uncertain: Container[str] | None = ()) -> RouteTable:
     """A table made of what happened to another one, as after a restart."""
     before, after = RouteTable(), RouteTable()
     for registered in what or (registration(topics=OWN),):
         for event in register(before, registered).events:
             assert after.apply(event, now_ms=0)
-    after.begin_leases(1_000, most_ms=60_000, doubted=doubted)
+    after.begin_leases(1_000, max_ms=60_000, uncertain=uncertain)
     return after
 
 
@@ -67,15 +67,15 @@ class TestLeases:
         table = recovered(registration(timeout_ms=600_000))
         table.heartbeat(key(), 50_000)
         assert table.expire(650_000, policy=PLAIN).events == ()
-        assert table.is_awaited(key())
+        assert table.is_disconnected(key())
 
     def test_it_is_awaited_until_it_registers(self) -> None:
         table = recovered()
-        assert table.is_awaited(key())
+        assert table.is_disconnected(key())
         assert not table.is_changed(key(), version())
         assert kinds(register(table, registration(topics=OWN)).events) == [BrokerReturned]
-        assert not table.is_awaited(key())
-        assert not table.is_awaited(key("nobody:1"))
+        assert not table.is_disconnected(key())
+        assert not table.is_disconnected(key("nobody:1"))
 
     def test_it_may_unregister_over_any_connection(self) -> None:
         table = recovered()
@@ -119,7 +119,7 @@ class TestReturn:
         assert set(table.topics()) == set(OWN)
 
     def test_a_doubtful_one_announces_all_with_the_same_version(self) -> None:
-        table = recovered(doubted={"broker-a"})
+        table = recovered(uncertain={"broker-a"})
         table.wipe_write("broker-a")
         assert table.is_changed(key(), version())
         change = register(table, registration(topics=("broker-a", config("A", read=1), "B")))
@@ -130,8 +130,8 @@ class TestReturn:
 
     def test_doubt_is_about_some_or_all(self) -> None:
         both = (registration(topics=OWN), registration("b", addr=OTHER))
-        assert [lease.doubtful for lease in recovered(*both, doubted={"b"}).lease_table.values()] == [False, True]
-        assert [lease.doubtful for lease in recovered(*both, doubted=None).lease_table.values()] == [True, True]
+        assert [lease.is_uncertain for lease in recovered(*both, uncertain={"b"}).lease_table.values()] == [False, True]
+        assert [lease.is_uncertain for lease in recovered(*both, uncertain=None).lease_table.values()] == [True, True]
 
 
 def up(addr: str = MASTER, *, broker_id: int = 0, cluster: str = "DefaultCluster") -> BrokerUp:
@@ -188,7 +188,7 @@ class TestHoles:
             cluster="DefaultCluster", broker="broker-a", broker_id=0, addr=MASTER, reason=DownReason.CLOSED
         )
         assert table.apply(down, now_ms=0)  # and here it ends: nobody says that the topics go, too
-        change = table.mend()
+        change = table.remove_orphans()
         assert change.events == (
             TopicsChanged(broker="broker-a", cause=TopicCause.REMOVAL, removed=OWN),
             MappingsChanged(broker="broker-a", removed=("A",)),
@@ -199,5 +199,5 @@ class TestHoles:
     def test_there_is_nothing_to_mend_in_whole_tables(self) -> None:
         table = recovered()
         before = table.revision
-        assert table.mend().events == ()
+        assert table.remove_orphans().events == ()
         assert table.revision == before

@@ -400,3 +400,11 @@ def test_sharing_is_bounded(table: RouteTable) -> None:
 def test_an_unknown_key_is_no_lease(table: RouteTable) -> None:
     assert table.data_version(BrokerKey("c", "a")) is None
     assert not table.heartbeat(BrokerKey("c", "a"), 1)
+
+
+def test_a_group_keeps_its_number_of_topics_when_its_only_member_is_replaced(table: RouteTable) -> None:
+    register(table, registration(topics=("A", "B")))
+    register(table, registration(addr=OTHER, topics=("A", "B")), connection=2)
+    group = table.group("broker-a")
+    assert group is not None
+    assert group.topics == 2

@@ -113,7 +113,7 @@ class VirtualFleet:
         group = routes.group(voice.member.broker)
         if lease is None or group is None:
             return False
-        seat = lease.seats.get(voice.member.broker)
+        seat = lease.memberships.get(voice.member.broker)
         if seat is None or seat.connection != line.connection:
             return False
         if not self._force:

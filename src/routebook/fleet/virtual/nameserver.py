@@ -55,7 +55,7 @@ class VirtualNameServer:
         recovered = 0
         if self._memory is not None:
             routes.restore(self._memory)
-            recovered = routes.begin_leases(now_ms, most_ms=self.recovered_lease_ms)
+            recovered = routes.begin_leases(now_ms, max_ms=self.recovered_lease_ms)
         self.core = NameServer(self.settings, started_ms=now_ms, routes=routes)
         self.started_ms = now_ms
         self.journal.boot(boot)

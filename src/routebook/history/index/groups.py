@@ -56,7 +56,7 @@ class GroupReplay:
         for name, state in states.items():
             for member in state.members:
                 key = BrokerKey(member.cluster, member.addr)
-                lease = self._tables.seat(key, broker=name, broker_id=member.broker_id, connection=None)
+                lease = self._tables.add_member(key, broker=name, broker_id=member.broker_id, connection=None)
                 lease.filter_servers = member.filter_servers
             group = self._tables.group_table[name]
             group.cluster, group.enable_acting_master, group.zone = state.cluster, state.acting_master, state.zone
@@ -65,7 +65,7 @@ class GroupReplay:
         """Apply an event and return the groups that changed; None: removed."""
         apply(self._tables, event, now_ms=0)
         lease = self._tables.lease_table.get(BrokerKey(event.cluster, event.addr))
-        sharers = () if lease is None else lease.seats
+        sharers = () if lease is None else lease.memberships
         return self._changed({event.broker, *sharers})
 
     def clear(self) -> dict[str, GroupState | None]:

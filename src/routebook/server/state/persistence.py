@@ -136,7 +136,7 @@ def journal_health(status: JournalStatus, *, unkept: int = 0) -> Part:
 def _recovery_health(state: RecoveredState, nameserver: NameServer) -> Part:
     """The health component `recovery`, always OK: how many recovered brokers have not registered again."""
     leases = nameserver.routes.lease_table.values()
-    awaited = sum(any(seat.connection is None for seat in lease.seats.values()) for lease in leases)
+    awaited = sum(any(seat.connection is None for seat in lease.memberships.values()) for lease in leases)
     facts: dict[str, Fact] = {
         "cold": state.cold,
         "recovered": state.recovered,

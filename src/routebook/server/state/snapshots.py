@@ -189,7 +189,7 @@ class SnapshotWriter:
     async def take(self) -> None:
         """Capture the tables in slices of a few milliseconds; write them after the journal records they contain."""
         capture = Capture(self._routes)
-        while (captured := capture.step(most=_QUEUES_PER_SLICE)) is None:  # noqa: ASYNC110  requests run between slices
+        while (captured := capture.step(max_queues=_QUEUES_PER_SLICE)) is None:  # noqa: ASYNC110  requests run between slices
             await asyncio.sleep(0)
         seq, at_ms = self._recorder.last_seq, self._wall_ms()  # no await since the last slice
         await self._recorder.durable(seq)

@@ -91,8 +91,8 @@ def recover_state(
         hole = opened.found.skipped
         if hole is not None and hole.last > snapshot.seq:
             replay.apply(hole)  # a read-only journal does not contain it yet
-    repairs = replay.routes.mend()
-    recovered = replay.routes.begin_leases(now_ms, most_ms=settings.recovered_lease_s * 1000, doubted=replay.uncertain)
+    repairs = replay.routes.remove_orphans()
+    recovered = replay.routes.begin_leases(now_ms, max_ms=settings.recovered_lease_s * 1000, uncertain=replay.uncertain)
     return RecoveredState(
         ns=ns,
         boot=boot,

@@ -66,7 +66,7 @@ def past(tmp_path: Path) -> Past:
 
 
 def uncertain(state: RecoveredState) -> set[str]:
-    return {key.addr for key, lease in state.routes.lease_table.items() if lease.doubtful}
+    return {key.addr for key, lease in state.routes.lease_table.items() if lease.is_uncertain}
 
 
 def test_an_empty_home_gives_empty_tables(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def _members(ns: NameServer, group: BrokerGroup, recent: RecentActivity, now_ms:
     for broker_id, key in group.members.items():
         lease = leases[key]
         version = lease.data_version
-        role = "master" if broker_id == MASTER_ID else "acting" if acting and broker_id == group.least_id else "slave"
+        role = "master" if broker_id == MASTER_ID else "acting" if acting and broker_id == group.min_id else "slave"
         yield BrokerRow(
             key=f"{group.name}#{broker_id}",
             name=group.name,
@@ -107,7 +107,7 @@ def _members(ns: NameServer, group: BrokerGroup, recent: RecentActivity, now_ms:
             cluster=key.cluster,
             zone=group.zone,
             role=role,
-            state=_STATES[state_of(lease, lease.seats[group.name], now_ms)],
+            state=_STATES[state_of(lease, lease.memberships[group.name], now_ms)],
             last_seen_ms=lease.last_update_ms,
             timeout_ms=lease.timeout_ms,
             version=version_text(lease.version) if lease.version else None,

@@ -112,7 +112,7 @@ class Metrics(Collector):
         ages_ms = []
         for lease in self._context.nameserver.routes.lease_table.values():
             ages_ms.append(max(0, now_ms - lease.last_update_ms))
-            for seat in lease.seats.values():
+            for seat in lease.memberships.values():
                 states[state_of(lease, seat, now_ms)] += 1
         brokers = GaugeMetricFamily("routebook_brokers", "Brokers by state.", labels=["state"])
         for state, count in states.items():

@@ -7,7 +7,7 @@ from routebook.handlers import NameServer
 from routebook.history.query.answers import PastBrokers, PastRoute
 from routebook.model import BrokerKey, TopicRoute
 from routebook.routes.state import BrokerGroup as TableGroup
-from routebook.routes.state import Lease, Seat
+from routebook.routes.state import Lease, Membership
 from routebook.server.http.views import answers
 from routebook.settings import SETTINGS
 
@@ -27,7 +27,7 @@ def settings(ns: NameServer) -> dict[str, str | int | bool]:
 def clusters(ns: NameServer) -> list[answers.Cluster]:
     counts: dict[str, int] = {}
     for key, lease in ns.routes.lease_table.items():
-        counts[key.cluster] = counts.get(key.cluster, 0) + len(lease.seats)
+        counts[key.cluster] = counts.get(key.cluster, 0) + len(lease.memberships)
     return [
         answers.Cluster(name=name, broker_groups=sorted(groups), brokers=counts.get(name, 0))
         for name, groups in sorted(ns.routes.cluster_table.items())
@@ -42,12 +42,13 @@ def group(ns: NameServer, found: TableGroup, now_ms: int) -> answers.BrokerGroup
         acting_master=found.enable_acting_master,
         zone=found.zone,
         members=[
-            _member(key, leases[key], leases[key].seats[found.name], now_ms=now_ms) for key in found.members.values()
+            _member(key, leases[key], leases[key].memberships[found.name], now_ms=now_ms)
+            for key in found.members.values()
         ],
     )
 
 
-def state_of(lease: Lease, seat: Seat, now_ms: int) -> answers.MemberState:
+def state_of(lease: Lease, seat: Membership, now_ms: int) -> answers.MemberState:
     """State of one broker's lease."""
     if seat.connection is None:
         return answers.MemberState.RECOVERED
@@ -109,7 +110,7 @@ def groups_without_master(ns: NameServer) -> set[str]:
     return {name for name, group in ns.routes.group_table.items() if MASTER_ID not in group.members}
 
 
-def _member(key: BrokerKey, lease: Lease, seat: Seat, *, now_ms: int) -> answers.Member:
+def _member(key: BrokerKey, lease: Lease, seat: Membership, *, now_ms: int) -> answers.Member:
     version = lease.data_version
     return answers.Member(
         broker_id=seat.broker_id,

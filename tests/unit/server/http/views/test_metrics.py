@@ -76,7 +76,7 @@ def test_brokers_by_state_and_age() -> None:
             ask.now_ms += 10_000
         ask.now_ms -= 10_000
         lease = next(iter(ask.nameserver.routes.lease_table.values()))
-        lease.seats["b0"] = lease.seats["b0"]._replace(connection=None)
+        lease.memberships["b0"] = lease.memberships["b0"]._replace(connection=None)
         samples = scrape(some)
         states = {
             state: value(samples, "routebook_brokers", state=state) for state in ("registered", "late", "recovered")
