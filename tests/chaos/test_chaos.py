@@ -16,6 +16,7 @@ from tests.chaos.faults import CALM_S, FaultSequence, disturb
 from tests.chaos.fleet import ASK_S, PERIOD_S, ChaosBroker, look_up, restart_brokers, write_keys
 from tests.chaos.history import History, Seen, Unanswered
 from tests.chaos.nameserver import SCAN_S, TIMEOUT_S, ChaosNameServer
+from tests.support.lag_meter import LagMeter
 from tests.support.reliability_report import ReliabilityReport
 from tests.support.remoting import Client, get_kv
 from tests.support.small_disk import small_disk
@@ -26,25 +27,12 @@ DISK_MEBIBYTES = 16
 GRACE_S = 1.5  # plus the measured lag of this process
 
 
-class Lag:
-    """Measures the largest scheduling delay of this process, which is no fault of the NameServers."""
-
-    worst_s = 0.0
-
-    async def watch(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            due = loop.time() + 0.1
-            await asyncio.sleep(0.1)
-            self.worst_s = max(self.worst_s, loop.time() - due)
-
-
-async def play(nameservers: list[ChaosNameServer], seconds: float, chance: random.Random) -> tuple[History, float]:
-    history, lag, loop = History(), Lag(), asyncio.get_running_loop()
+async def play(nameservers: list[ChaosNameServer], seconds: float, chance: random.Random) -> History:
+    history, loop = History(), asyncio.get_running_loop()
     for nameserver in nameservers:
         await nameserver.proxy.start()
     brokers = [ChaosBroker(number, nameservers, history) for number in range(BROKERS)]
-    activities = [lag.watch(), restart_brokers(brokers, random.Random(chance.random()))]
+    activities = [restart_brokers(brokers, random.Random(chance.random()))]
     activities += [activity(nameserver, history) for nameserver in nameservers for activity in (look_up, write_keys)]
     tasks = [asyncio.create_task(activity) for activity in activities]
     try:
@@ -65,7 +53,7 @@ async def play(nameservers: list[ChaosNameServer], seconds: float, chance: rando
             await nameserver.proxy.stop()
     history.ended = loop.time()
     await asyncio.sleep(0.1)  # lets the event loop finish closing the connections
-    return history, lag.worst_s
+    return history
 
 
 def collect(nameserver: ChaosNameServer, history: History) -> None:
@@ -90,10 +78,11 @@ def test_guarantees_hold_during_fault_injection(
             disk = stack.enter_context(small_disk(tmp_path / f"disk-{number}", mebibytes=DISK_MEBIBYTES))
             nameservers.append(ChaosNameServer(f"n{number}", disk))
             stack.callback(nameservers[-1].kill)
-        history, lag_s = asyncio.run(play(nameservers, seconds, random.Random(seed)))
+        with LagMeter() as lag:
+            history = asyncio.run(play(nameservers, seconds, random.Random(seed)))
         for nameserver in nameservers:
             collect(nameserver, history)
-        terms = Terms(timeout_s=TIMEOUT_S, scan_s=SCAN_S, period_s=PERIOD_S + ASK_S, grace_s=GRACE_S + lag_s)
+        terms = Terms(timeout_s=TIMEOUT_S, scan_s=SCAN_S, period_s=PERIOD_S + ASK_S, grace_s=GRACE_S + lag.worst_s)
         violations = check(history, terms)
         kinds = Counter(fault.kind for fault in history.faults)
         seen = sum(isinstance(one, Seen) for one in history.observations)
@@ -108,7 +97,7 @@ def test_guarantees_hold_during_fault_injection(
             writes=len(history.writes),
             broker_lives=len(history.uptimes),
             unexpected_deaths=sum(nameserver.deaths for nameserver in nameservers),
-            lag_s=round(lag_s, 2),
+            lag_s=round(lag.worst_s, 2),
             violations=len(violations),
         )
         for kind, count in sorted(kinds.items()):

@@ -1,6 +1,6 @@
-"""A fleet, random faults and restarts for a while: at the end tables, journal and answers agree.
+"""A fleet with random faults and restarts: at the end tables, journal and API agree.
 
-How long is an option: `--soak-seconds`; `make soak` takes two minutes.
+`--soak-seconds` sets the duration; `make soak` takes two minutes.
 """
 
 import asyncio
@@ -40,8 +40,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-class Restarted:
-    """A server on one home and port that is stopped or killed, and started again."""
+class RestartedServer:
+    """A server on one home and port that is stopped or killed, and restarted."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -55,7 +55,7 @@ class Restarted:
         process.wait_until_listening()
         return process
 
-    def again(self, how: signal.Signals, **settings: object) -> None:
+    def restart(self, how: signal.Signals, **settings: object) -> None:
         self.process.send(how)
         code = self.process.wait()
         if how is signal.SIGTERM:
@@ -66,7 +66,7 @@ class Restarted:
         self.process = self._start(**settings)
 
 
-async def play(server: Restarted, seconds: float, chance: random.Random) -> list[str]:
+async def play(server: RestartedServer, seconds: float, chance: random.Random) -> list[str]:
     ended, acknowledged = asyncio.Event(), list[str]()
     brokers = [FakeBroker(n, server.port, random.Random(chance.random())) for n in range(BROKERS)]
 
@@ -75,7 +75,7 @@ async def play(server: Restarted, seconds: float, chance: random.Random) -> list
         end = loop.time() + seconds
         while (left := end - loop.time()) > 0:
             await asyncio.sleep(min(left, chance.uniform(1, 6)))
-            await asyncio.to_thread(server.again, chance.choice([signal.SIGTERM, signal.SIGKILL]))
+            await asyncio.to_thread(server.restart, chance.choice([signal.SIGTERM, signal.SIGKILL]))
         await asyncio.sleep(2)
         ended.set()
 
@@ -86,7 +86,7 @@ async def play(server: Restarted, seconds: float, chance: random.Random) -> list
             look_up(server.port, random.Random(chance.random()), ended),
             *(broker.live(ended) for broker in brokers),
         )
-        # calm: those that are there stay, and nothing happens any more
+        # no more faults: the brokers stay registered
         for broker in brokers:
             await broker.client.close()
         for broker in brokers[: BROKERS // 2]:
@@ -98,23 +98,23 @@ async def play(server: Restarted, seconds: float, chance: random.Random) -> list
     return acknowledged
 
 
-def agree(server: Restarted) -> None:
-    """Journal, remoting and HTTP tell the same; and a server that is started again, too."""
+def agree(server: RestartedServer) -> None:
+    """Journal, remoting and HTTP agree, also after a restart."""
     told = settled(server)
     assert len(told["topics"]) > 20
     with Client(("127.0.0.1", server.port)) as client:
         assert over_remoting(client) == told
     assert over_http(server) == told
-    server.again(signal.SIGKILL, routebook_recoveredLeaseSeconds=600)
+    server.restart(signal.SIGKILL, routebook_recoveredLeaseSeconds=600)
     with Client(("127.0.0.1", server.port)) as client:
         assert over_remoting(client) == told
-    server.again(signal.SIGTERM, routebook_recoveredLeaseSeconds=600)
+    server.restart(signal.SIGTERM, routebook_recoveredLeaseSeconds=600)
     with Client(("127.0.0.1", server.port)) as client:
         assert over_remoting(client) == told
 
 
-def settled(server: Restarted) -> View:
-    """What the journal tells, once those that are gone are, and it has all: it is a moment behind."""
+def settled(server: RestartedServer) -> View:
+    """The tables from the journal, once expired brokers are removed and the journal is complete."""
     told: View = {}
 
     def is_settled() -> bool:
@@ -131,8 +131,8 @@ def settled(server: Restarted) -> View:
     return told
 
 
-def over_http(server: Restarted) -> View:
-    """The same from the API."""
+def over_http(server: RestartedServer) -> View:
+    """The same from the HTTP API."""
     base = server.process.wait_until_http()
 
     def get(path: str) -> Any:
@@ -159,9 +159,9 @@ def over_http(server: Restarted) -> View:
 
 
 @pytest.mark.slow
-def test_a_fleet_with_faults_and_restarts_ends_in_agreement(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_tables_journal_and_api_agree_after_faults_and_restarts(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     seconds, seed = pytestconfig.getoption("--soak-seconds"), random.randrange(1 << 32)
-    server = Restarted(tmp_path)
+    server = RestartedServer(tmp_path)
     try:
         acknowledged = asyncio.run(play(server, seconds, random.Random(seed)))
         with Client(("127.0.0.1", server.port)) as client:

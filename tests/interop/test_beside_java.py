@@ -1,4 +1,4 @@
-"""What a NameServer does of its own accord, Routebook beside Java: notices to brokers (905), expiry of silent ones."""
+"""What a NameServer does by itself, Routebook beside Java: notices to brokers (905), expiry of silent brokers."""
 
 import time
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.support.differential.steps import Register, Topic
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
-EXPIRY_TIMEOUT_S: Final = 20.0  # a timeout of 1 s, and a scan every 5 s
+EXPIRY_TIMEOUT_S: Final = 120.0  # a timeout of 1 s, and a scan every 5 s
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Endpoint, E
 
 
 @pytest.mark.parametrize("acting", [True, False])
-def test_brokers_are_told_who_is_least(both: tuple[Endpoint, Endpoint], acting: bool) -> None:
+def test_brokers_receive_the_same_notices_about_the_lowest_id(both: tuple[Endpoint, Endpoint], acting: bool) -> None:
     with ThreadPoolExecutor() as pool:
         reference, subject = pool.map(partial(play, acting=acting, tag=f"n{acting:d}"), both)
     assert subject == reference

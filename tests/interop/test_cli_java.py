@@ -1,4 +1,4 @@
-"""Every command against the Java NameServer and against Routebook: the same words from both."""
+"""Every command against the Java NameServer and against Routebook: the same output from both."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ BROKERS: list[Registration] = [
 
 @pytest.fixture(scope="module", params=[pytest.param("java", marks=pytest.mark.java), "routebook"])
 def bare_address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A NameServer that all tests here share."""
+    """A NameServer that all tests of this file share."""
     home: Path = tmp_path_factory.mktemp(request.param)
     if request.param == "java":
         with java_nameserver(home) as (host, port):
@@ -41,17 +41,17 @@ def bare_address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture
 def address(bare_address: str) -> Iterator[str]:
-    """The same, with the same brokers for each test."""
+    """The same NameServer, with the same brokers for each test."""
     with registered(bare_address, BROKERS):
         yield bare_address
 
 
 def ask(address: str, line: str) -> CommandResult:
-    return routebook(*line.split(), "-n", address, "--timeout", "20")
+    return routebook(*line.split(), "-n", address, "--timeout", "60")
 
 
 def answer(address: str, line: str) -> str:
-    """What it prints, where all is well."""
+    """The output of a successful command."""
     ran = ask(address, line)
     assert (ran.code, ran.err) == (0, ""), ran
     return ran.out
@@ -62,7 +62,7 @@ def document(address: str, line: str) -> object:
     return value
 
 
-def test_route(address: str) -> None:
+def test_route_command(address: str) -> None:
     assert answer(address, "route orders").splitlines() == [
         "BROKER  CLUSTER  PERM  READ  WRITE  ADDRESSES",
         "b-a     c1       RW-      8      8  0=127.0.0.1:21001 1=127.0.0.1:21002",
@@ -91,7 +91,7 @@ def test_route(address: str) -> None:
     assert ran == (1, "", f"routebook: {address}: {remark}\n")
 
 
-def test_topics(address: str) -> None:
+def test_topics_command(address: str) -> None:
     everything = ["b-a", "b-c", "headless", "only-b", "orders", "payments", "subscribed", "unit"]
     assert answer(address, "topics").splitlines() == everything
     assert document(address, "topics") == everything
@@ -112,7 +112,7 @@ def test_topics(address: str) -> None:
     ]
 
 
-def test_brokers_and_clusters(address: str) -> None:
+def test_brokers_and_clusters_commands(address: str) -> None:
     assert answer(address, "brokers").splitlines() == [
         "CLUSTER  BROKER  ID  ROLE    ADDRESS",
         "c1       b-a      0  master  127.0.0.1:21001",
@@ -143,7 +143,7 @@ def test_brokers_and_clusters(address: str) -> None:
     ]
 
 
-def test_one_broker(address: str) -> None:
+def test_broker_commands(address: str) -> None:
     assert answer(address, "broker members b-a").splitlines() == [
         "ID  ROLE    ADDRESS",
         " 0  master  127.0.0.1:21001",
@@ -161,7 +161,7 @@ def test_one_broker(address: str) -> None:
     assert ask(address, "broker wipe b-z") == (1, "", f"routebook: {address}: {unknown}\n")
 
 
-def test_one_topic(address: str) -> None:
+def test_topic_commands(address: str) -> None:
     registering = "topic register new --broker b-a --broker b-b --read 2 --write 1 --perm r"
     assert answer(address, registering) == f"{address}: new is on b-a, b-b\n"
     assert answer(address, "route new").splitlines()[1:] == [
@@ -176,7 +176,7 @@ def test_one_topic(address: str) -> None:
     assert answer(address, "topic delete new") == f"{address}: new was not there\n"
 
 
-def test_order(address: str) -> None:
+def test_order_topic_configuration(address: str) -> None:
     assert answer(address, "topic order orders b-a:4;b-b:4") == f"{address}: the order of orders is b-a:4;b-b:4\n"
     assert answer(address, "topic order orders") == "b-a:4;b-b:4\n"
     assert answer(address, "config set orderMessageEnable=true") == f"{address}: orderMessageEnable=true\n"
@@ -190,7 +190,7 @@ def test_order(address: str) -> None:
     assert ask(address, "topic order orders") == (1, "", f"routebook: {address}: {remark}\n")
 
 
-def test_kv(address: str) -> None:
+def test_kv_commands(address: str) -> None:
     missing = "No config item, Namespace: shop Key: open"
     assert ask(address, "kv get shop open") == (1, "", f"routebook: {address}: {missing}\n")
     assert ask(address, "kv list shop") == (1, "", f"routebook: {address}: No config item, Namespace: shop\n")
@@ -205,7 +205,7 @@ def test_kv(address: str) -> None:
     assert answer(address, "kv list shop") == ""
 
 
-def test_settings(address: str) -> None:
+def test_config_commands(address: str) -> None:
     assert "enableTopicList=true\n" in answer(address, "config get")
     assert answer(address, "config get enableTopicList") == "enableTopicList=true\n"
     assert document(address, "config get enableTopicList") == {address: {"enableTopicList": "true"}}
@@ -217,7 +217,7 @@ def test_settings(address: str) -> None:
     assert ran == (1, "", f"routebook: {address}: Can not update config in black list.\n")
 
 
-def test_writes_go_to_every_nameserver_and_say_what_happened(address: str, tmp_path: Path) -> None:
+def test_writes_go_to_every_nameserver_and_report_each_result(address: str, tmp_path: Path) -> None:
     with serving(tmp_path) as other:
         second, dead = f"{other.host}:{other.port}", "127.0.0.1:1"
         ran = ask(f"{address};{dead};{second}", "kv put stall all yes")
@@ -235,7 +235,7 @@ def test_writes_go_to_every_nameserver_and_say_what_happened(address: str, tmp_p
         assert table[1].split() == ["enableTopicList", "true", "true"]
 
 
-def test_doctor(address: str) -> None:
+def test_doctor_command(address: str) -> None:
     ran = ask(address, "doctor")
     assert ran.code == 1
     assert ran.out.splitlines()[0] == "error: broker b-c of cluster c2 has no master: nobody can publish to it"
@@ -253,12 +253,12 @@ def document_of(text: str) -> list[dict[str, str]]:
     return findings
 
 
-def test_java_and_routebook_agree_where_they_know_the_same(address: str, tmp_path: Path) -> None:
-    """Also about settings: Routebook's defaults are Java's."""
+def test_diff_of_java_and_routebook_with_the_same_routes_is_empty(address: str, tmp_path: Path) -> None:
+    """Also of their settings: Routebook has Java's defaults."""
     with serving(tmp_path) as other:
         second = f"{other.host}:{other.port}"
         with registered(second, BROKERS):
-            ran = routebook("diff", address, second, "--timeout", "20")
+            ran = routebook("diff", address, second, "--timeout", "60")
     assert ran == (0, "2 NameServers agree: 3 brokers, 8 topics\n", "")
 
 

@@ -1,4 +1,4 @@
-"""Every method of the client against the Java NameServer and against Routebook: the same answers from both."""
+"""Every method of the client against the Java NameServer and against Routebook: the same replies from both."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -49,7 +49,7 @@ STATIC = TopicQueueMappingInfo(
 
 @pytest.fixture(scope="module", params=[pytest.param("java", marks=pytest.mark.java), "routebook"])
 def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A NameServer that all tests here share; each uses names of its own."""
+    """A NameServer that all tests of this file share; each test uses its own names."""
     home: Path = tmp_path_factory.mktemp(request.param)
     if request.param == "java":
         with java_nameserver(home) as (host, port):
@@ -99,7 +99,7 @@ def registration(name: str, *, broker_id: int = 0, zone: str | None = None, pref
 async def registered(
     address: str, name: str, *, zone: str | None = None
 ) -> AsyncIterator[tuple[NameServerClient, Registration]]:
-    """A client over whose connection a broker of this name is registered, its topics beginning with its name."""
+    """A client with a registered broker of this name; its topics start with the name."""
     wanted = registration(name, prefix=f"{name}-", zone=zone)
     async with NameServerClient(address, timeout_s=20) as client:
         answer = await client.register_broker(wanted)
@@ -142,7 +142,7 @@ async def test_routes_clusters_and_topics(address: str) -> None:
 
 
 @asynchronous
-async def test_old_clients_are_answered_in_the_plain_profile_and_it_is_read_as_well(address: str) -> None:
+async def test_old_clients_receive_the_plain_profile_and_the_client_reads_it(address: str) -> None:
     async with registered(address, "b2") as (client, _):
         old = Identity(version=317, language="GO")
         async with NameServerClient(address, identity=old, timeout_s=20) as old_client:
@@ -186,7 +186,7 @@ async def test_members_and_versions(address: str) -> None:
 
 
 @asynchronous
-async def test_a_broker_is_gone_with_its_connection_and_a_watcher_tells(address: str) -> None:
+async def test_a_closed_connection_removes_its_broker_and_notifies_a_watcher(address: str) -> None:
     async with NameServerClient(address, timeout_s=20) as other:
         async with registered(address, "b4"):
             events = aiter(RouteWatcher(other, ["b4-plain"], every_s=0.05))
@@ -198,7 +198,7 @@ async def test_a_broker_is_gone_with_its_connection_and_a_watcher_tells(address:
 
 
 @asynchronous
-async def test_a_deflated_registration(address: str) -> None:
+async def test_a_compressed_registration(address: str) -> None:
     async with NameServerClient(address, timeout_s=20) as client:
         await client.register_broker(registration("b5", prefix="b5-"), compressed=True)
         assert (await client.route("b5-static")).topic_queue_mapping_by_broker is not None
@@ -252,7 +252,7 @@ async def test_kv(address: str) -> None:
 
 
 @asynchronous
-async def test_an_order_topic_is_told_to_brokers_and_clients(address: str) -> None:
+async def test_an_order_topic_is_sent_to_brokers_and_clients(address: str) -> None:
     async with registered(address, "b8") as (client, wanted):
         await client.put_kv("ORDER_TOPIC_CONFIG", "b8-plain", "b8:2")
         await client.update_settings({"orderMessageEnable": "true"})
@@ -301,7 +301,7 @@ async def test_refusals(address: str) -> None:
 @pytest.mark.parametrize("serialize_type", list(SerializeType))
 @asynchronous
 async def test_signed_binary_and_tls(address: str, serialize_type: SerializeType) -> None:
-    """A NameServer ignores signatures, answers both header forms, and speaks TLS on the same port."""
+    """A NameServer ignores signatures, accepts both header forms, and serves TLS on the same port."""
     async with NameServerClient(
         address,
         timeout_s=20,

@@ -1,4 +1,4 @@
-"""Queue lists and route changes as Routebook's client sees them, beside the Java client's own classes."""
+"""Queue lists and route changes computed by Routebook's client and by the classes of the Java client."""
 
 import json
 import os
@@ -27,7 +27,7 @@ NAMES: Final = ("a", "b", "B", "broker-10", "broker-9", "é", "集", "\ue000", "
 ORDER_CONFS: Final = ("a:4", "b:2;a:3", "a:1;", ";a:1", "a", "a:x", "a:+2;b:0", ";;", ":3", "a:2:9", "a:-1", "a:٣", "")
 
 
-def test_queues_and_changes_are_those_of_the_java_client(tmp_path: Path) -> None:
+def test_queues_and_changes_equal_those_of_the_java_client(tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     rng = random.Random(seed)
     routes = [(_route(rng), _route(rng)) for _ in range(CASES)]
@@ -130,8 +130,8 @@ def _queue(rng: random.Random, name: str) -> QueueData:
 
 
 def _mappings(rng: random.Random, names: Sequence[str]) -> dict[str, TopicQueueMappingInfo]:
-    # Epochs differ: of two with one epoch Java takes the one that its hash order brings last.
-    # One scope only: the order of queues of two scopes is that of its hashes, too.
+    # Epochs differ: of two equal ones Java takes the last in hash order.
+    # One scope only: the queues of two scopes are in hash order too.
     epochs = rng.sample((-3, -1, 0, 1, 5, 1 << 30), len(names))
     scope = rng.choice(("__global__", "__global__", "s1", None))
     return {
@@ -149,7 +149,7 @@ def _mappings(rng: random.Random, names: Sequence[str]) -> dict[str, TopicQueueM
 
 
 def _touched(rng: random.Random, route: TopicRoute) -> TopicRoute:
-    """Another cluster, zone and flag on each broker (no change to Java), and at times one change that counts."""
+    """Another cluster, zone and flag on each broker (no change to Java), and sometimes a real change."""
     brokers = [
         BrokerData(
             broker_addrs=data.broker_addrs,

@@ -1,6 +1,6 @@
-"""A make-believe broker's traffic beside that of a real 5.5.0 broker: as recorded once, and as recorded now.
+"""The traffic of a simulated broker compared with a real 5.5.0 broker: with a recorded table, and with a live one.
 
-The tables below are what `org.apache.rocketmq:rocketmq-broker:5.5.0` was seen to send to its NameServer.
+The tables below were recorded from `org.apache.rocketmq:rocketmq-broker:5.5.0`.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from routebook.fleet.live.run import FleetRun
 from routebook.fleet.scenario import parse_scenario
 from routebook.testing import LocalNameServer
 from tests.support.java import java_broker, java_nameserver
+from tests.support.lag_meter import LagMeter
 from tests.support.recording_proxy import RecordedRequest, Recording, recording
 
 NAMES: Final = {"brokerAddr", "brokerId", "brokerName", "clusterName"}
@@ -24,11 +25,11 @@ REGISTRATION: Final = {*NAMES, "bodyCrc32", "compressed", "enableActingMaster", 
 ACTING: Final = {*REGISTRATION, "heartbeatTimeoutMillis"}
 SCALE: Final = 10.0
 SECONDS: Final = 3.6  # 36 s of the fleet's time: registrations at 0, 10 and, with a period of 10 s, 20 and 30
-LATENESS_S: Final = 4.0  # of the fleet's time; the machine may be busy
+LATENESS_S: Final = 4.0  # of the fleet's time
 
 
 class Kind(NamedTuple):
-    """One kind of request: how often it comes, and what it looks like."""
+    """One kind of request: its period and its fields."""
 
     code: int
     flag: int
@@ -58,7 +59,7 @@ TABLE: Final[Mapping[str, list[Kind]]] = {
 
 
 def record_fake(terms: str, *, seconds: float, scale: float, faults: str = "") -> Recording:
-    """One make-believe broker, through the proxy, for so many seconds."""
+    """Record one simulated broker for this many seconds."""
     text = f'[brokers]\ncount = 1\nregister_every = "10s"\n{terms}\n[topics]\ncount = 0\n[clients]\ncount = 0\n{faults}'
     scenario = parse_scenario(text, name="one broker")
     with LocalNameServer() as nameserver, recording((nameserver.host, nameserver.port)) as record:
@@ -66,26 +67,29 @@ def record_fake(terms: str, *, seconds: float, scale: float, faults: str = "") -
             scenario, [Address(*record.address)], seed=1, duration_ms=int(seconds * scale * 1000), scale=scale
         )
         asyncio.run(run.run())
-    # the first is the question of the run itself whether anybody is there
+    # the first request is the reachability check of the run
     return Recording(record.address, record.requests[1:], record.connections)
 
 
 def times(record: Recording, code: int, scale: float) -> list[float]:
-    """When it was said, in the fleet's seconds after the first registration."""
+    """Times of the requests, in fleet seconds after the first registration."""
     zero = record.requests[0].at_s
     return [(one.at_s - zero) * scale for one in record.of(code)]
 
 
-def usual_gap(at: list[float]) -> float:
+def median_gap(at: list[float]) -> float:
     gaps = sorted(later - earlier for earlier, later in pairwise(at))
     return gaps[len(gaps) // 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", TABLE)
-def test_codes_headers_and_periods_are_those_of_the_table(terms: str) -> None:
-    record = record_fake(terms, seconds=SECONDS, scale=SCALE)
+def test_codes_headers_and_periods_equal_the_recorded_ones(terms: str) -> None:
+    with LagMeter() as lag:
+        record = record_fake(terms, seconds=SECONDS, scale=SCALE)
+    lag_s = lag.worst_s * SCALE  # of the fleet's time
     kinds = TABLE[terms]
-    assert record.requests[0].command.code == 103  # first of all, whatever the mode
+    assert record.requests[0].command.code == 103  # first in every mode
     assert record.codes() == {103, 104, *(kind.code for kind in kinds)}
     assert not any(one.binary for one in record.requests)
     assert {(one.command.version, one.command.language) for one in record.requests} == {(513, "JAVA")}
@@ -95,32 +99,32 @@ def test_codes_headers_and_periods_are_those_of_the_table(terms: str) -> None:
         assert {one.command.body is not None for one in record.of(kind.code)} == {kind.body}
         seen = times(record, kind.code, SCALE)
         expected = (SECONDS * SCALE - kind.first_s) // kind.period_s + 1
-        assert expected * 0.7 <= len(seen) <= expected + 1
-        assert seen[0] == pytest.approx(kind.first_s, abs=LATENESS_S)
-        assert usual_gap(seen) == pytest.approx(kind.period_s, rel=0.4)
+        assert expected * 0.7 - lag_s <= len(seen) <= expected + 1
+        assert seen[0] == pytest.approx(kind.first_s, abs=LATENESS_S + lag_s)
+        assert median_gap(seen) == pytest.approx(kind.period_s, abs=0.4 * kind.period_s + lag_s)
     codes = [one.command.code for one in record.requests]
-    assert 103 not in codes[codes.index(104) :]  # it lives on for a while, as real ones do, but does not come back
+    assert 103 not in codes[codes.index(104) :]  # 104 is the last of its registrations
 
 
-def test_one_connection_and_no_opaque_twice() -> None:
+def test_a_broker_uses_one_connection_and_unique_opaques() -> None:
     record = record_fake('acting_master = "compatible"', seconds=1.5, scale=SCALE)
-    assert record.connections == 2  # the run's own question, and the broker
+    assert record.connections == 2  # the reachability check and the broker
     opaques = [one.command.opaque for one in record.requests]
     assert len(set(opaques)) == len(opaques)
 
 
-def test_the_binary_header_for_all_requests() -> None:
+def test_all_requests_can_use_the_binary_header() -> None:
     record = record_fake('header = "binary"', seconds=1.5, scale=SCALE)
     assert all(one.binary for one in record.requests)
 
 
-def test_a_burst_of_parts_with_split_registration() -> None:
+def test_split_registration_sends_several_parts() -> None:
     record = record_fake("split = 5", seconds=0.5, scale=SCALE)
     sizes = [len(topics_of(one)) for one in record.of(103)]
-    assert sizes == [5, 5, 5, 0]  # as recorded: the rest is sent, be it nothing
+    assert sizes == [5, 5, 5, 0]  # as recorded: the last part is sent even if it is empty
 
 
-def test_a_new_topic_is_told_alone() -> None:
+def test_a_new_topic_is_registered_alone() -> None:
     churn = '[[fault]]\nkind = "churn"\nat = "5s"\n'
     record = record_fake("", seconds=1.0, scale=SCALE, faults=churn)
     assert [len(topics_of(one)) for one in record.of(103)][:2] == [15, 1]
@@ -140,7 +144,7 @@ def body_of(request: RecordedRequest) -> Any:
 
 
 def shape(value: Any) -> Any:
-    """What a JSON value looks like: its keys, and the types of what is there."""
+    """The structure of a JSON value: its keys and types."""
     if isinstance(value, dict):
         return {key: shape(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -149,7 +153,7 @@ def shape(value: Any) -> Any:
 
 
 def renamed(topics: Mapping[str, Any], *, cluster: str, broker: str) -> dict[str, tuple[int, int, int]]:
-    """Topics by names that do not depend on whose they are, with permission and queues."""
+    """Topics with permission and queues, by names independent of cluster and broker."""
 
     def general(name: str) -> str:
         return name.replace(cluster, "<cluster>").replace(broker, "<broker>")
@@ -162,8 +166,8 @@ def renamed(topics: Mapping[str, Any], *, cluster: str, broker: str) -> dict[str
 
 @pytest.mark.java
 @pytest.mark.slow
-def test_a_java_nameserver_takes_all_of_it(tmp_path: Path) -> None:
-    """But for deflated registrations, which it cannot read: no real broker of 5.5.0 can register so, either."""
+def test_a_java_nameserver_accepts_all_requests(tmp_path: Path) -> None:
+    """Except compressed registrations, which the Java NameServer cannot read from a real 5.5.0 broker either."""
     faults = '[[fault]]\nkind = "switch"\nat = "20s"\n[[fault]]\nkind = "churn"\nat = "15s"\nevery = "3s"\ntimes = 5\n'
     with java_nameserver(tmp_path) as address:
         for terms in TABLE:
@@ -180,15 +184,15 @@ def test_a_java_nameserver_takes_all_of_it(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.third_party
 @pytest.mark.parametrize("acting", [False, True])
-def test_it_says_what_a_real_broker_says_now(acting: bool, tmp_path: Path) -> None:
-    """Both for about 25 s, at the same time."""
+def test_a_simulated_broker_sends_the_requests_of_a_real_one(acting: bool, tmp_path: Path) -> None:
+    """Both run for about 25 s at the same time."""
     terms = 'acting_master = "compatible"' if acting else ""
     with (
         LocalNameServer() as nameserver,
         recording((nameserver.host, nameserver.port)) as real,
         java_broker(tmp_path, nameserver=real.address, enableSlaveActingMaster=str(acting).lower()) as broker,
     ):
-        made = record_fake(terms, seconds=25.0, scale=1.0)  # meanwhile the other talks
+        made = record_fake(terms, seconds=25.0, scale=1.0)  # the real broker runs meanwhile
         broker.process.terminate()
         broker.process.wait(60)
     assert made.codes() == real.codes()
@@ -209,11 +213,11 @@ def test_it_says_what_a_real_broker_says_now(acting: bool, tmp_path: Path) -> No
         for record in (made, real):
             until_s = record.of(104)[0].at_s
             at = [one.at_s for one in record.of(code) if one.at_s < until_s]
-            assert usual_gap(at) == pytest.approx(period_s, abs=1.0), (code, at)
+            assert median_gap(at) == pytest.approx(period_s, abs=1.0), (code, at)
 
 
 def kinds_of(record: Recording, code: int) -> set[tuple[Any, ...]]:
-    """All looks that requests of this code have."""
+    """The distinct forms of requests with this code."""
     return {
         (
             one.command.flag,

@@ -1,4 +1,4 @@
-"""A real RocketMQ 5.5.0 broker registers at Routebook, is found, and leaves in order."""
+"""A real RocketMQ 5.5.0 broker registers at Routebook, appears in routes, and unregisters."""
 
 import time
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from tests.support.remoting_frames import Link, Reply, Request
 
 pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.third_party]
 
-REGISTER_TIMEOUT_S: Final = 40.0  # a broker registers at its start, and again 10 s later
+REGISTER_TIMEOUT_S: Final = 180.0  # a broker registers at its start, and again 10 s later
 SYSTEM_TOPICS: Final = {"SELF_TEST_TOPIC", "TBW102", "BenchmarkTest", "C1", "b-a", "OFFSET_MOVED_EVENT"}
 
 
 class Admin:
-    """Asks what mqadmin asks."""
+    """Sends the requests of mqadmin."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -46,7 +46,7 @@ def wait_until(happened: Callable[[], bool], what: str) -> None:
         time.sleep(0.05)
 
 
-def test_a_broker_comes_is_found_and_goes(tmp_path: Path) -> None:
+def test_a_broker_registers_appears_in_routes_and_unregisters(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "home") as server,
         Link(server.address) as link,
@@ -84,13 +84,13 @@ def test_a_broker_comes_is_found_and_goes(tmp_path: Path) -> None:
         assert admin.body(105, topic="TBW102")["queueDatas"][0]["perm"] == 6
 
         broker.process.terminate()
-        wait_until(lambda: not admin.brokers(), "the broker is gone after SIGTERM")
+        wait_until(lambda: not admin.brokers(), "the broker is removed after SIGTERM")
         assert admin.ask(105, topic="TBW102").code == 17
         assert admin.body(206) == {"topicList": []}
 
 
 def test_a_broker_with_compressed_registration_can_register(tmp_path: Path) -> None:
-    """It sends a deflated body under compressed=false, which the Java NameServer refuses."""
+    """It sends a compressed body with compressed=false, which the Java NameServer rejects."""
     with (
         serving(tmp_path / "home") as server,
         Link(server.address) as link,

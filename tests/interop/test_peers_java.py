@@ -1,4 +1,4 @@
-"""A Java NameServer as a peer: what it has and has not is seen by 106, 206 and 105."""
+"""A Java NameServer as a peer: differences are found with 106, 206 and 105."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from tests.support.route_tables import config, queue, register, registration
 
 @pytest.mark.java
 @asynchronous
-async def test_a_java_peer(tmp_path: Path) -> None:
+async def test_differences_from_a_java_peer_are_found_and_cleared(tmp_path: Path) -> None:
     ours = RouteTable()
     with java_nameserver(tmp_path) as (host, port):
         address = f"{host}:{port}"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.interop.programs.seen import Server
+from tests.interop.programs.nameserver_probe import Server
 from tests.support.java import JavaBroker, java_broker
 from tests.support.process import serving
 

@@ -1,4 +1,4 @@
-"""A Java controller, and brokers that obey it."""
+"""A Java controller, and brokers in controller mode."""
 
 import contextlib
 import socket
@@ -10,7 +10,7 @@ from tests.support.java import NAMESERVER_FLAGS, JavaBroker, JavaProcess, java_b
 
 @contextlib.contextmanager
 def java_controller(home: Path) -> Iterator[str]:
-    """One that is its own quorum. Gives its address."""
+    """A controller with a quorum of one; yields its address."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{held.getsockname()[1]}"
@@ -31,7 +31,7 @@ def java_controller(home: Path) -> Iterator[str]:
 def controlled_broker(
     home: Path, *, nameserver: str, controller: str, cluster: str = "C1"
 ) -> contextlib.AbstractContextManager[JavaBroker]:
-    """A broker of the group `b-ctl`, whose role the controller decides."""
+    """A broker of the group `b-ctl`; the controller decides its role."""
     return java_broker(
         home,
         nameserver=nameserver,

@@ -1,16 +1,16 @@
-"""All commands of mqadmin 5.5.0: those that ask a NameServer, in an order that works, and those that ask none."""
+"""All commands of mqadmin 5.5.0: those that use a NameServer, in an order that works, and the others."""
 
 from typing import Final, NamedTuple
 
 # In order. {broker} and {controller} are addresses, {files} is a folder, {unique} and {offset_id} are ids of the first
-# message, {traced} is that of one with a trace, in the topic `traced`. A command that changes the broker runs twice,
-# once for each NameServer; where that would make a difference, {which} is another name for each.
+# message, {traced} is the id of a message with a trace, in the topic `traced`. A command that changes the broker runs
+# twice, once for each NameServer; {which} is a different name for each where the command would otherwise interfere.
 COMMANDS: Final = (
     "updateTopic -c C1 -t t1 -r 4 -w 4",
     "updateTopic -b {broker} -t t2 -r 2 -w 2",
     "updateTopic -c C1 -t t3 -r 4 -w 4 -o true",
     "updateTopic -c C1 -t own-{which} -r 4 -w 4",
-    "updateTopic -c C1 -t %RETRY%g1 -r 1 -w 1",  # else a consumer of the group makes it
+    "updateTopic -c C1 -t %RETRY%g1 -r 1 -w 1",  # otherwise a consumer of the group creates it
     "updateTopicPerm -c C1 -t own-{which} -p 4",
     "updateTopicList -c C1 -f {files}/topics.json",
     "clusterList",
@@ -65,7 +65,7 @@ COMMANDS: Final = (
     "checkRocksdbCqWriteProgress -c C1 -t t1",
     "rocksDBConfigToJson -c C1",
     "exportConfigs -c C1 -f {files}",
-    "exportMetadata -c C1 -f {files}",  # before there is a static topic, which it cannot read
+    "exportMetadata -c C1 -f {files}",  # before a static topic exists, which it cannot read
     "exportMetrics -c C1 -f {files}",
     "exportPopRecord -c C1",
     "cleanUnusedTopic -c C1",
@@ -109,7 +109,7 @@ COMMANDS: Final = (
     "deleteSubGroup -c C1 -g g1",
     "deleteTopic -c C1 -t t2",
     "topicRoute -t t2",
-    "startMonitoring",  # goes on in the background until the end
+    "startMonitoring",  # runs in the background until the end
 )
 
 # With a controller, and a broker of its cluster C2.
@@ -121,7 +121,7 @@ CONTROLLER_COMMANDS: Final = (
 )
 
 
-# What the commands of ELSEWHERE need, said to the broker itself.
+# Preparation for the commands of ELSEWHERE, sent to the broker itself.
 BEFORE_ELSEWHERE: Final = (
     "createUser -b {broker} -u ben -p secret",
     "createAcl -b {broker} -s User:ben -r Topic:t1 -a Pub -d Allow",
@@ -129,7 +129,7 @@ BEFORE_ELSEWHERE: Final = (
 
 
 class Elsewhere(NamedTuple):
-    """A command that asks no NameServer, whom it asks instead, and words that show that it got there."""
+    """A command without a NameServer, its target, and text that shows its success."""
 
     line: str
     asks: str

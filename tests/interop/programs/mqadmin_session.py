@@ -1,4 +1,4 @@
-"""mqadmin in one JVM for many commands, and what two of them said, made comparable."""
+"""mqadmin in one JVM for many commands, and its output in comparable form."""
 
 import re
 import subprocess
@@ -8,11 +8,11 @@ from typing import Final, Self
 
 from tests.support.programs import java_program
 
-# Hash tables of the client: the order of lines is not the NameServer's.
+# From hash tables of the client: the NameServer does not determine the order of these lines.
 SORTED: Final = re.compile(
     r"topicList|clusterList|getNamesrvConfig|getBrokerConfig|consumerProgress|statsAll|printMsg "
 )
-# What the broker measures, or counts from one run to the next.
+# Measured or counted by the broker.
 VOLATILE: Final = re.compile(
     r"sendMessage|sendMsgStatus|checkMsgSendRT|clusterRT|topicStatus|brokerStatus|clusterList|haStatus|getBrokerConfig"
     r"|updateStaticTopic|remappingStaticTopic|consumerProgress|statsAll|resetOffsetByTime|getLiteGroupInfo|exportMetrics"
@@ -21,7 +21,7 @@ _EXPORTED: Final = re.compile(r"export (\S+\.json) success")
 
 
 class MqAdmin:
-    """A JVM that runs one command after the other. Ended with its context."""
+    """A JVM that runs commands one after the other, until the end of its context."""
 
     def __init__(self, home: Path) -> None:
         home.mkdir(exist_ok=True)
@@ -37,7 +37,7 @@ class MqAdmin:
         )
 
     def run(self, line: str) -> str:
-        """What a command printed, with the file it exported."""
+        """The output of a command, with the file that it exported."""
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -46,8 +46,8 @@ class MqAdmin:
         printed: list[str] = []
         for text in process.stdout:
             if text == ">>>\n":
-                said = "".join(printed[printed.index("<<<\n") + 1 :])
-                return said + "".join(Path(name).read_text() for name in _EXPORTED.findall(said))
+                output = "".join(printed[printed.index("<<<\n") + 1 :])
+                return output + "".join(Path(name).read_text() for name in _EXPORTED.findall(output))
             printed.append(text)
         raise AssertionError(f"{line}: mqadmin ended: {printed}")
 
@@ -60,17 +60,17 @@ class MqAdmin:
         self._log.close()
 
 
-def comparable(line: str, said: str, varying: Iterable[tuple[str, str]]) -> list[str]:
-    """The words without what differs from run to run: addresses of the NameServers, times, ids, measured numbers."""
+def comparable(line: str, output: str, varying: Iterable[tuple[str, str]]) -> list[str]:
+    """The output without what varies between runs: NameServer addresses, times, ids, measured numbers."""
     for value, name in varying:
-        said = said.replace(value, name)
-    said = re.sub(r"\b[0-9A-F]{24,}\b", "ID", said)
-    said = re.sub(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,:\d]*|\d{17}|\d{13}", "TIME", said)
-    said = re.sub(r"(Path|Home)(\s+=\s+)/\S*", r"\1\2FILE", said)
-    said = re.sub(r"-(java|here)\b", "", said)
-    said = re.sub(r"(?<![\d.])\d+\.\d+(?:E-?\d+)?(?![\d.])", "MEASURED", said)
-    said = re.sub(r"(?<=[=:\s])\d+(?= ?(?:ms|MS|milliseconds))", "MEASURED", said)
-    lines = [re.sub(r"[ \t]+", " ", one).strip() for one in said.splitlines()]
+        output = output.replace(value, name)
+    output = re.sub(r"\b[0-9A-F]{24,}\b", "ID", output)
+    output = re.sub(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,:\d]*|\d{17}|\d{13}", "TIME", output)
+    output = re.sub(r"(Path|Home)(\s+=\s+)/\S*", r"\1\2FILE", output)
+    output = re.sub(r"-(java|here)\b", "", output)
+    output = re.sub(r"(?<![\d.])\d+\.\d+(?:E-?\d+)?(?![\d.])", "MEASURED", output)
+    output = re.sub(r"(?<=[=:\s])\d+(?= ?(?:ms|MS|milliseconds))", "MEASURED", output)
+    lines = [re.sub(r"[ \t]+", " ", one).strip() for one in output.splitlines()]
     lines = [one for one in lines if one and not one.startswith(("at ", "WARNING:"))]
     if SORTED.match(line):
         lines.sort()
@@ -78,5 +78,5 @@ def comparable(line: str, said: str, varying: Iterable[tuple[str, str]]) -> list
 
 
 def _shape(line: str) -> str:
-    """A line of numbers that the broker measures: what remains are its words."""
+    """A line without its measured numbers."""
     return re.sub(r"(?:MEASURED|N) (?:[KMGT]i)?B\b", "SIZE", re.sub(r"-?\d+", "N", line))

@@ -1,4 +1,4 @@
-"""Java producers under trouble: what they saw while something was done to their NameServers."""
+"""Java producers during a change of their NameServers: sends and failures."""
 
 import re
 import subprocess
@@ -12,13 +12,13 @@ _REPORT: Final = re.compile(r"old sent (\d+) failed (\d+); new sent (\d+) failed
 
 
 class Sends(NamedTuple):
-    """What producers saw: one that had been there before, and newcomers that had to ask for the route."""
+    """Results of a producer that was connected before, and of new producers that had to look up the route."""
 
     sent: int
     failed: int
     new_sent: int
     new_failed: int
-    longest_s: float  # in which newcomers failed
+    longest_s: float  # longest interval in which new producers failed
 
 
 def sends_while(

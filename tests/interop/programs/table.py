@@ -1,4 +1,4 @@
-"""What real programs showed, as a table in docs/compatibility.md: `python -m tests.interop.programs.table REPORT`."""
+"""Writes the results of third-party programs from a report into the table of docs/compatibility.md."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ END: Final = "<!-- programs: end -->"
 
 
 def table(rows: list[list[str]], day: str, *, former: str = "") -> str:
-    """The rows, by program. One that was not run this time stays as the former page has it, with its day."""
+    """The rows by program. A scenario that did not run keeps its former row and date."""
     lines = ["| program | version | scenario | result | last run |", "|---|---|---|---|---|"]
     for row in sorted(rows):
         cells = [cell.replace("|", "/") for cell in row]
@@ -22,7 +22,7 @@ def table(rows: list[list[str]], day: str, *, former: str = "") -> str:
 
 
 def put(page: str, made: str) -> str:
-    """The page with the table between its marks."""
+    """The page with the table between its markers."""
     head, found, rest = page.partition(BEGIN)
     _, also, tail = rest.partition(END)
     if not (found and also):

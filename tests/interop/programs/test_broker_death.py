@@ -1,4 +1,4 @@
-"""How soon a route shows that its broker is gone: the same broker at a Java NameServer and at Routebook, in one run."""
+"""The time until a failed broker leaves its route, measured at a Java NameServer and at Routebook in one run."""
 
 import signal
 import threading
@@ -9,15 +9,16 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from tests.interop.programs.seen import Server
+from tests.interop.programs.nameserver_probe import Server
 from tests.support.java import JavaBroker, java_broker, java_nameserver
+from tests.support.lag_meter import LagMeter
 from tests.support.process import serving
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
-SCAN_S: Final = 0.5  # both look for silent brokers this often, each in its own rhythm
+SCAN_S: Final = 0.5  # both scan for silent brokers at this interval, not in phase
 SETTINGS: Final = {"scanNotActiveBrokerInterval": int(SCAN_S * 1000)}
-NOISE_S: Final = 0.3  # two processes of a busy machine, asked in turn
+NOISE_S: Final = 0.3  # two polls of two processes
 
 
 class Both(NamedTuple):
@@ -37,7 +38,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
 
 
 def seconds_until_gone(both: Both, broker: str, act: Callable[[], None]) -> tuple[float, float]:
-    """How long after `act` each one's route of the broker's own topic was gone."""
+    """The time from `act` until the route of the broker's own topic is gone, at Java and at Routebook."""
     took: dict[str, float] = {}
     start = time.monotonic()
 
@@ -79,16 +80,17 @@ def ended(broker: JavaBroker, how: signal.Signals) -> Callable[[], None]:
         ),
     ],
 )
-def test_a_route_is_gone_no_later_than_at_java(
+def test_a_route_disappears_no_later_than_at_java(
     both: Both, tmp_path: Path, how: signal.Signals, slack_s: float, record_property: Callable[[str, object], None]
 ) -> None:
     name = f"b-{how.name.lower()}"
     addresses = f"{both.java.address};{both.own.address}"
-    # a broker that beats each second is given up after ten: others are after two minutes, too long for a test
+    # a broker with a heartbeat every second expires after ten; others after two minutes, too long for a test
     with java_broker(tmp_path, nameserver=addresses, brokerName=name, enableSlaveActingMaster="true") as broker:
         for server in both:
             server.wait_for_members(name, {0})
-        time.sleep(2)  # until it beats
-        java_s, own_s = seconds_until_gone(both, name, ended(broker, how))
+        time.sleep(2)  # until it has sent heartbeats
+        with LagMeter() as lag:
+            java_s, own_s = seconds_until_gone(both, name, ended(broker, how))
         record_property("seen", f"{own_s:.1f} s, Java {java_s:.1f} s")
-        assert own_s <= java_s + slack_s
+        assert own_s <= java_s + slack_s + lag.worst_s

@@ -1,4 +1,4 @@
-"""Real brokers in every configuration that changes what they send to a NameServer; two Routebooks beside each other."""
+"""Real brokers in every configuration that affects their requests to a NameServer, registered at two Routebooks."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop.programs.conftest import Pair
-from tests.interop.programs.seen import wait_until
+from tests.interop.programs.nameserver_probe import wait_until
 from tests.support.java import PROJECT, JavaBroker, java_broker
 from tests.support.programs import OLD_BROKER
 
@@ -27,7 +27,7 @@ def broker_at(
     project: Path = PROJECT,
     **settings: object,
 ) -> Iterator[JavaBroker]:
-    """A broker that both NameServers know, with these members in its group."""
+    """A broker that is registered at both NameServers, with these members in its group."""
     settings["brokerName"] = name
     broker = java_broker(home, nameserver=pair.addresses, flags=flags, project=project, **settings)
     with broker as process:
@@ -37,14 +37,14 @@ def broker_at(
 
 
 @pytest.mark.program("Java broker", "5.5.0", "default settings")
-def test_default(pair: Pair, broker: JavaBroker) -> None:
+def test_default_settings(pair: Pair, broker: JavaBroker) -> None:
     for server in pair:
         assert server.members("b-a") == {0: f"127.0.0.1:{broker.port}"}
         assert server.topics() >= SYSTEM_TOPICS
 
 
 @pytest.mark.program("Java broker", "5.5.0", "master and slave; the slave learns its master from the NameServer")
-def test_slave(pair: Pair, tmp_path: Path) -> None:
+def test_a_slave_finds_its_master(pair: Pair, tmp_path: Path) -> None:
     with (
         broker_at(pair, tmp_path / "m", "b-slave", ids={0}) as master,
         broker_at(pair, tmp_path / "s", "b-slave", ids={0, 1}, brokerId=1, brokerRole="SLAVE") as slave,
@@ -56,7 +56,7 @@ def test_slave(pair: Pair, tmp_path: Path) -> None:
 
 
 @pytest.mark.program("Java broker", "5.5.0", "enableSlaveActingMaster: the slave stands in when its master dies")
-def test_acting_master(pair: Pair, tmp_path: Path) -> None:
+def test_a_slave_acts_as_master(pair: Pair, tmp_path: Path) -> None:
     for server in pair:
         assert server.ask_text(318, "supportActingMaster=true").code == 0
     try:
@@ -73,10 +73,10 @@ def test_acting_master(pair: Pair, tmp_path: Path) -> None:
             ) as slave,
         ):
             master.process.kill()
-            stand_in = {0: f"127.0.0.1:{slave.port}"}
+            acting = {0: f"127.0.0.1:{slave.port}"}
             for server in pair:
                 wait_until(
-                    lambda server=server: server.route_members("TBW102", "b-act") == stand_in,  # type: ignore[misc]
+                    lambda server=server: server.route_members("TBW102", "b-act") == acting,  # type: ignore[misc]
                     f"{server.address}: the slave stands in for its master",
                 )
     finally:
@@ -125,14 +125,14 @@ def test_binary_headers(pair: Pair, tmp_path: Path) -> None:
 
 
 @pytest.mark.program("Java broker", "5.5.0", "TLS to the NameServer")
-def test_tls(pair: Pair, tmp_path: Path) -> None:
+def test_tls_to_the_nameserver(pair: Pair, tmp_path: Path) -> None:
     with broker_at(pair, tmp_path, "b-tls", ids={0}, flags=("-Dtls.enable=true",)):
         for server in pair:
             assert server.route_members("TBW102", "b-tls")
 
 
 @pytest.mark.program("Java broker", "5.5.0", "a zone (rocketmq.zone): shown in routes, and kept to by zone mode")
-def test_zone(pair: Pair, tmp_path: Path) -> None:
+def test_zone_in_routes(pair: Pair, tmp_path: Path) -> None:
     with broker_at(pair, tmp_path, "b-zone", ids={0}, flags=("-Drocketmq.zone=z1",)):
         for server in pair:
             (data,) = [data for data in server.route("b-zone")["brokerDatas"] if data["brokerName"] == "b-zone"]
@@ -140,7 +140,7 @@ def test_zone(pair: Pair, tmp_path: Path) -> None:
 
 
 @pytest.mark.program("Java broker", "4.9.7", "default settings")
-def test_a_broker_of_the_line_before(pair: Pair, tmp_path: Path) -> None:
+def test_a_4_9_broker(pair: Pair, tmp_path: Path) -> None:
     conf = tmp_path / "conf"
     conf.mkdir()
     quiet = '<configuration><root level="OFF"/></configuration>'

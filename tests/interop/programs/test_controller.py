@@ -1,4 +1,4 @@
-"""Brokers in controller mode with a Java controller beside Routebook: the fail-over is seen in the route."""
+"""Brokers in controller mode with a Java controller: the route follows a failover."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -8,13 +8,15 @@ import pytest
 
 from tests.interop.programs.conftest import Pair
 from tests.interop.programs.controllers import controlled_broker, java_controller
-from tests.interop.programs.seen import wait_until
+from tests.interop.programs.nameserver_probe import wait_until
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 
 @pytest.mark.program("Controller and two brokers", "5.5.0", "the master is killed: the other is in the route as master")
-def test_fail_over(pair: Pair, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_the_route_follows_a_failover(
+    pair: Pair, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     with java_controller(tmp_path / "controller") as controller, ExitStack() as stack:
         brokers = {}
         for name in ("one", "two"):

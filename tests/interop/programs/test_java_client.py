@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop.programs.conftest import Pair
-from tests.interop.programs.seen import wait_until
+from tests.interop.programs.nameserver_probe import wait_until
 from tests.support.java import JavaBroker
 from tests.support.programs import java_program, run
 
@@ -15,31 +15,31 @@ COUNT = 40
 
 
 def round_trip(pair: Pair, topic: str, home: Path, *words: str, flags: tuple[str, ...] = ()) -> str:
-    """The last line that the program prints."""
+    """The last line of the program's output."""
     command = java_program("RoundTrip", pair.addresses, topic, str(COUNT), *words, flags=flags, home=home)
     return run(command, home=home).splitlines()[-1]
 
 
 @pytest.mark.program("Java client", "5.5.0", "producer and push consumer, JSON headers, topic made on the way")
-def test_json(pair: Pair, broker: JavaBroker, tmp_path: Path) -> None:
+def test_json_headers(pair: Pair, broker: JavaBroker, tmp_path: Path) -> None:
     assert round_trip(pair, "java-json", tmp_path) == f"sent {COUNT} received {COUNT}"
     for server in pair:
         assert server.route_members("java-json", "b-a")
 
 
 @pytest.mark.program("Java client", "5.5.0", "producer and push consumer, binary headers")
-def test_binary(pair: Pair, broker: JavaBroker, tmp_path: Path) -> None:
+def test_binary_headers(pair: Pair, broker: JavaBroker, tmp_path: Path) -> None:
     flags = ("-Drocketmq.serialize.type=ROCKETMQ",)
     assert round_trip(pair, "java-binary", tmp_path, flags=flags) == f"sent {COUNT} received {COUNT}"
 
 
 @pytest.mark.program("Java client", "5.5.0", "producer and push consumer, TLS")
-def test_tls(pair: Pair, broker: JavaBroker, tmp_path: Path) -> None:
+def test_tls_to_the_nameserver(pair: Pair, broker: JavaBroker, tmp_path: Path) -> None:
     assert round_trip(pair, "java-tls", tmp_path, flags=("-Dtls.enable=true",)) == f"sent {COUNT} received {COUNT}"
 
 
 @pytest.mark.program("Java client", "5.5.0", "messages in order, with an order configuration (updateOrderConf)")
-def test_in_order(pair: Pair, broker: JavaBroker, tmp_path: Path) -> None:
+def test_messages_in_order(pair: Pair, broker: JavaBroker, tmp_path: Path) -> None:
     for server in pair:
         order = {"namespace": "ORDER_TOPIC_CONFIG", "key": "java-order", "value": "b-a:3"}
         assert server.ask(100, **order).code == 0

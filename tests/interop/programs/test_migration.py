@@ -1,4 +1,4 @@
-"""docs/migration.md, step by step: from a Java NameServer to Routebook and back, under producers that never fail."""
+"""The steps of docs/migration.md: from a Java NameServer to Routebook and back, without a failed send."""
 
 import shutil
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.interop.programs.seen import Server, wait_until
+from tests.interop.programs.nameserver_probe import Server, wait_until
 from tests.interop.programs.senders import Sends, sends_while
 from tests.support.command_line import routebook
 from tests.support.java import NAMESERVER_FLAGS, PROJECT, JavaBroker, JavaProcess, java_broker
@@ -29,20 +29,20 @@ def java(home: Path) -> tuple[JavaProcess, Server]:
 
 
 class Operator:
-    """What a person does, by the programs they would use."""
+    """The steps of an operator, with the programs of an operator."""
 
     def __init__(self, broker: JavaBroker, home: Path) -> None:
         self._broker = f"127.0.0.1:{broker.port}"
         self._home = home
 
-    def tell_broker(self, *servers: Server) -> None:
-        """mqadmin updateBrokerConfig: these are your NameServers from now on."""
+    def configure_broker(self, *servers: Server) -> None:
+        """mqadmin updateBrokerConfig: set the NameServers of the broker."""
         addresses = ";".join(server.address for server in servers)
         printed = mqadmin(f"updateBrokerConfig -b {self._broker} -k namesrvAddr -v {addresses}", home=self._home)
         assert "update broker config success" in printed, printed
 
     def wait_until_equal(self, one: Server, other: Server) -> None:
-        """routebook diff: both know the same."""
+        """Wait until `routebook diff` finds no difference."""
         wait_until(
             lambda: routebook("diff", one.address, other.address).code == 0, f"{one.address} and {other.address} agree"
         )
@@ -51,14 +51,14 @@ class Operator:
 def move(
     operator: Operator, old: Server, new: Server, *, end_old: Callable[[], None], home: Path
 ) -> tuple[Sends, Sends]:
-    """One NameServer for another; what producers saw while the new one came, and while the old one went."""
+    """Replace a NameServer; return the results of producers while one is added and while the other is removed."""
 
     def add() -> None:
-        operator.tell_broker(old, new)
+        operator.configure_broker(old, new)
         operator.wait_until_equal(old, new)
 
     def remove() -> None:
-        operator.tell_broker(new)
+        operator.configure_broker(new)
         end_old()
 
     came = sends_while(add, nameservers=old.address, home=home / "came", seconds=SECONDS)
@@ -68,7 +68,9 @@ def move(
 
 
 @pytest.mark.program("Java broker and clients", "5.5.0", "from a Java NameServer to Routebook and back: no send fails")
-def test_there_and_back(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_migration_to_routebook_and_back_fails_no_send(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     first, before = java(tmp_path / "java-1")
     started = [first]
     settings: dict[str, object] = {"updateNameServerAddrPeriod": 5_000}

@@ -1,4 +1,4 @@
-"""Every command of mqadmin, at a Java NameServer and at Routebook behind the same brokers: same words."""
+"""Every command of mqadmin, at a Java NameServer and at Routebook with the same brokers: the same output."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from tests.interop.programs.controllers import controlled_broker, java_controller
 from tests.interop.programs.mqadmin_commands import BEFORE_ELSEWHERE, COMMANDS, CONTROLLER_COMMANDS, ELSEWHERE
 from tests.interop.programs.mqadmin_session import MqAdmin, comparable
-from tests.interop.programs.seen import Server, wait_until
+from tests.interop.programs.nameserver_probe import Server, wait_until
 from tests.interop.programs.table import PAGE
 from tests.support.command_line import routebook
 from tests.support.java import java_broker, java_nameserver
@@ -22,18 +22,18 @@ pytestmark = [pytest.mark.java, pytest.mark.slow]
 AUTH: Final = "org.apache.rocketmq.auth"
 TOPICS: Final = [{"topicName": f"listed-{number}", "readQueueNums": 2, "writeQueueNums": 2} for number in (1, 2)]
 GROUPS: Final = [{"groupName": f"listed-{number}"} for number in (1, 2)]
-CLOSED: Final = "127.0.0.1:1"  # nobody listens there
+CLOSED: Final = "127.0.0.1:1"  # a closed port
 
-# `clusterRT` is interrupted after its first round; the rest asks for what is not there.
+# `clusterRT` is interrupted after its first round; the others look for absent things.
 EXPECTED_TO_FAIL: Final = ("nobody", "absent", "/x", "get -t t1", "-t t2", "clusterRT")
 SILENT: Final = ("startMonitoring",)
-INDEXED_LATER: Final = ("queryMsg",)  # the broker's index of messages follows the messages
+INDEXED_LATER: Final = ("queryMsg",)  # the broker indexes messages with a delay
 INDEX_WAIT_S: Final = 10.0
 TRACE_TRIES: Final = 5
 
 
 def names(lines: Iterable[str]) -> set[str]:
-    """The commands of command lines."""
+    """The command names of command lines."""
     return {line.split()[0] for line in lines}
 
 
@@ -41,7 +41,7 @@ ASKING: Final = names(COMMANDS + CONTROLLER_COMMANDS)
 
 
 class Mixed(NamedTuple):
-    """One Java and one Routebook NameServer behind the same broker."""
+    """One Java and one Routebook NameServer with the same broker."""
 
     java: Server
     own: Server
@@ -52,7 +52,7 @@ class Mixed(NamedTuple):
         return f"{self.java.address};{self.own.address}"
 
     def varying(self) -> Iterator[tuple[str, str]]:
-        """What is another in each run, and by which name to call it."""
+        """Values that vary between runs, and placeholders for them."""
         for server in (self.java, self.own):
             yield server.address, "NAMESERVER"
             yield str(server.host_port[1]), "PORT"
@@ -96,7 +96,7 @@ def controller(mixed: Mixed, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(scope="module")
 def mqadmins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, MqAdmin]]:
-    """One for each NameServer: `sendMessage` works once in a JVM."""
+    """One per NameServer: `sendMessage` works only once in a JVM."""
     homes = {which: tmp_path_factory.mktemp(which) for which in ("java", "here")}
     for home in homes.values():
         (home / "topics.json").write_text(json.dumps(TOPICS))
@@ -107,7 +107,7 @@ def mqadmins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, MqA
 
 @pytest.fixture(scope="module")
 def traced(mixed: Mixed, mqadmins: dict[str, MqAdmin], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The id of a message whose trace the broker has. A client may end before it has sent its trace: try again."""
+    """The id of a message with a stored trace. A client can end before it has sent its trace: repeat."""
     asking, nameserver = mqadmins["java"], f"-n {mixed.java.address}"
     asking.run(f"updateTopic -c C1 -t traced -r 1 -w 1 {nameserver}")
     for _ in range(TRACE_TRIES):
@@ -123,27 +123,29 @@ def traced(mixed: Mixed, mqadmins: dict[str, MqAdmin], tmp_path_factory: pytest.
 @pytest.mark.program(
     "mqadmin", "5.5.0", f"all {len(ASKING)} commands that ask a NameServer: the same output as at a Java NameServer"
 )
-def test_every_command_says_the_same(mixed: Mixed, controller: str, traced: str, mqadmins: dict[str, MqAdmin]) -> None:
+def test_every_command_has_the_same_output(
+    mixed: Mixed, controller: str, traced: str, mqadmins: dict[str, MqAdmin]
+) -> None:
     failures = list(differences(COMMANDS, mixed, mqadmins, controller=controller, traced=traced))
     failures += differences(CONTROLLER_COMMANDS, mixed, mqadmins, controller=controller)
     assert not failures, "\n".join(failures)
 
 
 @pytest.mark.program("mqadmin", "5.5.0", f"its other {len(ELSEWHERE)} commands: none of them asks a NameServer")
-def test_the_others_ask_no_nameserver(mixed: Mixed, controller: str, mqadmins: dict[str, MqAdmin]) -> None:
+def test_the_other_commands_need_no_nameserver(mixed: Mixed, controller: str, mqadmins: dict[str, MqAdmin]) -> None:
     mqadmin = mqadmins["here"]
     assert "connect to" in mqadmin.run(f"topicRoute -t t1 -n {CLOSED}"), "one that asks says that nobody is there"
     for line in BEFORE_ELSEWHERE:
         mqadmin.run(line.format(broker=mixed.broker))
     for line, asks, answered in ELSEWHERE:
         command = line.format(broker=mixed.broker, controller=controller, files=mqadmin.home)
-        said = mqadmin.run(f"{command} -n {CLOSED}")
-        assert "connect to" not in said, f"{command} asks {asks} only: {said}"
-        assert answered in said, f"{command} asks {asks}: {said}"
+        output = mqadmin.run(f"{command} -n {CLOSED}")
+        assert "connect to" not in output, f"{command} asks {asks} only: {output}"
+        assert answered in output, f"{command} asks {asks}: {output}"
 
 
 @pytest.mark.program("mqadmin", "5.5.0", "no command beside these")
-def test_no_command_is_left_out(mqadmins: dict[str, MqAdmin]) -> None:
+def test_every_command_is_covered(mqadmins: dict[str, MqAdmin]) -> None:
     offered = set(re.findall(r"^   (\w+) ", mqadmins["java"].run(""), re.MULTILINE))
     elsewhere = names(other.line for other in ELSEWHERE)
     assert offered == ASKING | elsewhere
@@ -154,7 +156,7 @@ def test_no_command_is_left_out(mqadmins: dict[str, MqAdmin]) -> None:
 @pytest.mark.program(
     "Java broker and clients", "5.5.0", "a Java and a Routebook NameServer together: equal by `routebook diff`"
 )
-def test_a_mixed_set_agrees(mixed: Mixed) -> None:
+def test_both_nameservers_agree(mixed: Mixed) -> None:
     def agrees() -> bool:
         ran = routebook("diff", mixed.java.address, mixed.own.address)
         return ran.code == 0
@@ -163,18 +165,18 @@ def test_a_mixed_set_agrees(mixed: Mixed) -> None:
 
 
 def differences(commands: Iterable[str], mixed: Mixed, mqadmins: dict[str, MqAdmin], **known: str) -> Iterator[str]:
-    """What is wrong with what these commands said, at both or at one; `known` is what they name beside the broker."""
+    """Differences between the outputs at both NameServers; `known` holds placeholders of the command lines."""
     ids: dict[str, str] = {}
     for command in commands:
-        said = {}
+        output = {}
         for which, server in (("java", mixed.java), ("here", mixed.own)):
             mqadmin = mqadmins[which]
             line = command.format(which=which, broker=mixed.broker, files=mqadmin.home, **known, **ids)
             printed = answer(mqadmin, line if "-b 127" in line else f"{line} -n {server.address}")
             for name, found in re.findall(r"(SEND_OK|OffsetID:)\s+([0-9A-F]+)", printed):
                 ids.setdefault("unique" if name == "SEND_OK" else "offset_id", found)
-            said[which] = comparable(line, printed, [*mixed.varying(), (str(mqadmin.home), "HOME")])
-        java, here = said["java"], said["here"]
+            output[which] = comparable(line, printed, [*mixed.varying(), (str(mqadmin.home), "HOME")])
+        java, here = output["java"], output["here"]
         if java != here:
             yield f"{line}\n  Java: {_only(java, here)}\n  here: {_only(here, java)}"
         elif not java and not line.startswith(SILENT):
@@ -184,7 +186,7 @@ def differences(commands: Iterable[str], mixed: Mixed, mqadmins: dict[str, MqAdm
 
 
 def answer(mqadmin: MqAdmin, line: str) -> str:
-    """What a command printed; one that looks for a message may have to wait for it."""
+    """The output of a command; a query for a message is repeated until the message is indexed."""
     deadline = time.monotonic() + INDEX_WAIT_S
     printed = mqadmin.run(line)
     while line.startswith(INDEXED_LATER) and "no message" in printed and time.monotonic() < deadline:
@@ -194,5 +196,5 @@ def answer(mqadmin: MqAdmin, line: str) -> str:
 
 
 def _only(one: list[str], other: list[str]) -> list[str]:
-    """The lines that the other has not, or all if it is their order that differs."""
+    """The lines missing in the other output, or all if only their order differs."""
     return [line for line in one if line not in other] or one

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop.programs.conftest import Pair
-from tests.interop.programs.seen import wait_until
+from tests.interop.programs.nameserver_probe import wait_until
 from tests.support.java import BROKER_FLAGS, JavaBroker, JavaProcess
 from tests.support.programs import PROXY, SDKS, mqadmin, python_with, run
 
