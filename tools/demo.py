@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Final
 
 from routebook.client.addresses import Address, parse_addresses
-from routebook.fleet.live.report import FaultDone, lines
+from routebook.fleet.live.report import FaultRecord, format_report
 from routebook.fleet.live.run import FleetRun
 from routebook.fleet.live.view import FleetView
-from routebook.fleet.scenario_files import load_scenario
+from routebook.fleet.scenario import load_scenario
 
 _SCENARIO: Final = "demo"
 _START_S: Final = 30.0
@@ -178,7 +178,7 @@ class Demo:
             for task in filter(None, (stopping, showing)):
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-        for line in lines(report):
+        for line in format_report(report):
             _say(line)
 
     async def _stop_run(self, run: FleetRun) -> None:
@@ -208,7 +208,7 @@ async def _show(run: FleetRun) -> None:
     await FleetView(run, Console()).show()
 
 
-def _tell(fault: FaultDone) -> None:
+def _tell(fault: FaultRecord) -> None:
     _say(f"{fault.at_s:>7.1f} s  {fault.kind}: {fault.target}")
 
 

@@ -12,7 +12,7 @@ import msgspec
 import zstandard
 
 from benchmarks.suite.native import CACHE
-from routebook.fleet.scenario_files import load_scenario
+from routebook.fleet.scenario import load_scenario
 from routebook.fleet.virtual.simulation import Simulation
 from routebook.journal.segments import Span, rolled_name
 

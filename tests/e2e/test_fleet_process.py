@@ -1,4 +1,4 @@
-"""`routebook fleet run` as a process of its own."""
+"""`routebook fleet run` as a process."""
 
 import json
 import signal
@@ -15,7 +15,7 @@ def brokers(link: Link) -> int:
     return link.ask(Request(code=106)).body.count(b'"brokerName"')
 
 
-def test_ctrl_c_ends_it_in_order(tmp_path: Path) -> None:
+def test_ctrl_c_unregisters_all_brokers(tmp_path: Path) -> None:
     with serving(tmp_path / "home") as server, Link(server.address) as link:
         address = "{}:{}".format(*server.address)
         fleet = Process("fleet", "run", "-n", address, "--duration", "1h", *OPTIONS)
@@ -30,7 +30,7 @@ def test_ctrl_c_ends_it_in_order(tmp_path: Path) -> None:
         assert fleet.log == ""
 
 
-def test_the_report_for_machines(tmp_path: Path) -> None:
+def test_the_report_as_json(tmp_path: Path) -> None:
     with serving(tmp_path / "home") as server:
         address = "{}:{}".format(*server.address)
         where = str(tmp_path / "report.json")
@@ -46,7 +46,7 @@ def test_the_report_for_machines(tmp_path: Path) -> None:
     assert json.loads(Path(where).read_text()) == report
 
 
-def test_nobody_there(tmp_path: Path) -> None:
+def test_no_reachable_nameserver(tmp_path: Path) -> None:
     fleet = Process("fleet", "run", "-n", "127.0.0.1:1", "--duration", "1s")
     try:
         assert fleet.wait() == 3

@@ -1,4 +1,4 @@
-"""A fleet over TCP against real NameServers in this process, in real time made short."""
+"""A fleet over TCP against NameServers in this process, with a fast time scale."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from routebook.testing import LocalNameServer
 from routebook.wire.command import Command
 from tests.support.asynchronous import asynchronous
 
-# A fleet's clock runs 50 times as fast; a NameServer's does not, but it can be told to look more often.
+# The fleet runs 50 times as fast; the NameServer's clock does not, but its scan interval can be set.
 SCALE = 50.0
 SETTINGS = {"scanNotActiveBrokerInterval": "20"}
 SMALL = "[brokers]\ncount = 4\npaired = 1\nlisten = false\n{terms}\n[topics]\ncount = 6\n[clients]\ncount = 4\n"
@@ -31,7 +31,7 @@ def fleet(text: str, *nameservers: LocalNameServer, terms: str = "", duration_ms
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for it."""
+    """Wait for a condition."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + 30
     while not condition():
@@ -40,7 +40,7 @@ async def until(condition: Callable[[], bool], what: str) -> None:
 
 
 class Playing:
-    """A run under way; it is ended with the block."""
+    """A run in progress, which ends with the block."""
 
     def __init__(self, run: FleetRun) -> None:
         self.run = run
@@ -59,7 +59,7 @@ class Playing:
         return await self.task
 
 
-def everybody_at(nameserver: LocalNameServer) -> bool:
+def all_registered_at(nameserver: LocalNameServer) -> bool:
     return nameserver.brokers() == {
         "broker-001": {0: "127.16.0.1:10911", 1: "127.16.0.2:10911"},
         "broker-002": {0: "127.16.0.3:10911", 1: "127.16.0.4:10911"},
@@ -79,10 +79,10 @@ def everybody_at(nameserver: LocalNameServer) -> bool:
     ],
 )
 @asynchronous
-async def test_brokers_come_are_found_and_say_goodbye(terms: str) -> None:
+async def test_brokers_register_are_found_and_unregister(terms: str) -> None:
     with LocalNameServer(settings=SETTINGS) as one, LocalNameServer(settings=SETTINGS) as two:
         async with Playing(fleet("", one, two, terms=terms)) as playing:
-            await until(lambda: everybody_at(one) and everybody_at(two), "all brokers at both NameServers")
+            await until(lambda: all_registered_at(one) and all_registered_at(two), "all brokers at both NameServers")
             topics = {"topic-0001", "TBW102", "broker-002", "cluster-1"}
             await until(lambda: topics <= set(one.topics()) & set(two.topics()), "all topics at both")
             report = await playing.end()
@@ -93,7 +93,7 @@ async def test_brokers_come_are_found_and_say_goodbye(terms: str) -> None:
 
 
 @asynchronous
-async def test_it_ends_by_itself_and_reports() -> None:
+async def test_a_run_ends_after_its_duration_and_reports() -> None:
     with LocalNameServer() as one:
         report = await fleet("", one, duration_ms=60_000).run()
         assert one.brokers() == {}
@@ -106,14 +106,14 @@ async def test_it_ends_by_itself_and_reports() -> None:
 
 @pytest.mark.parametrize("kind", ["crash", "stop"])
 @asynchronous
-async def test_a_broker_goes_and_comes_back(kind: str) -> None:
+async def test_a_broker_leaves_and_returns(kind: str) -> None:
     text = f'[[fault]]\nkind = "{kind}"\nfor = "60s"\ntarget = "127.16.0.3:10911"\nat = "30s"\n'
     with LocalNameServer() as one:
         async with Playing(fleet(text, one)) as playing:
-            await until(lambda: everybody_at(one), "all brokers")
+            await until(lambda: all_registered_at(one), "all brokers")
             await until(lambda: one.brokers()["broker-002"] == {1: "127.16.0.4:10911"}, "the master of one is gone")
             assert playing.run.status().latest[0].target == "broker-002/0"
-            await until(lambda: everybody_at(one), "all brokers again")
+            await until(lambda: all_registered_at(one), "all brokers again")
 
 
 SILENCE = """
@@ -139,20 +139,20 @@ for = "500s"
 
 @pytest.mark.slow
 @asynchronous
-async def test_silence_is_noticed_and_ends() -> None:
-    """A machine that is gone, a process that stands still, a line that is cut; with acting masters' short timeout.
+async def test_silence_is_detected_and_ends() -> None:
+    """A silent crash, a frozen process and a partition, with the short timeout of acting-master mode.
 
-    A NameServer looks for the silent for the first time five seconds after its start.
+    The first scan of a NameServer is five seconds after its start.
     """
     with LocalNameServer(settings=SETTINGS) as one, LocalNameServer(settings=SETTINGS) as two:
         run = fleet(SILENCE, one, two, terms='acting_master = "compatible"', duration_ms=3_600_000)
         async with Playing(run) as playing:
-            await until(lambda: everybody_at(one) and everybody_at(two), "all brokers at both")
+            await until(lambda: all_registered_at(one) and all_registered_at(two), "all brokers at both")
             left = {"broker-001": {1: "127.16.0.2:10911"}, "broker-002": {1: "127.16.0.4:10911"}}
             await until(lambda: one.brokers() == left, "two masters are gone at the first")
             await until(lambda: two.brokers() == {"broker-001": left["broker-001"]}, "and a slave, too, at the second")
             assert playing.run.status().frozen == 1
-            await until(lambda: everybody_at(one) and everybody_at(two), "all brokers at both again")
+            await until(lambda: all_registered_at(one) and all_registered_at(two), "all brokers at both again")
             report = await playing.end()
     targets = {fault.kind: fault.target for fault in report.faults}
     assert targets == {
@@ -163,14 +163,14 @@ async def test_silence_is_noticed_and_ends() -> None:
 
 
 @asynchronous
-async def test_roles_switch_and_topics_come_and_go() -> None:
+async def test_roles_switch_and_topics_change() -> None:
     text = (
         '[[fault]]\nkind = "switch"\nat = "30s"\n[[fault]]\nkind = "churn"\nat = "31s"\nevery = "500ms"\ntimes = 60\n'
     )
     with LocalNameServer(settings=SETTINGS) as one:
         async with Playing(fleet(text, one)) as playing:
-            await until(lambda: everybody_at(one), "all brokers")
-            await until(lambda: len(one.brokers()) == 2 and not everybody_at(one), "a slave has become master")
+            await until(lambda: all_registered_at(one), "all brokers")
+            await until(lambda: len(one.brokers()) == 2 and not all_registered_at(one), "a slave has become master")
             await until(lambda: any(topic.startswith("churn-") for topic in one.topics()), "a topic was created")
             report = await playing.end()
     kinds = [fault.kind for fault in report.faults]
@@ -179,11 +179,11 @@ async def test_roles_switch_and_topics_come_and_go() -> None:
 
 
 @asynchronous
-async def test_clients_tell_how_long_a_topic_was_gone() -> None:
+async def test_the_report_has_the_time_without_a_route() -> None:
     text = '[[fault]]\nkind = "crash"\ntarget = "all"\nat = "60s"\nfor = "30s"\n'
     with LocalNameServer() as one:
         async with Playing(fleet(text, one)) as playing:
-            await until(lambda: playing.run.status().without_route == 0 and everybody_at(one), "all is well")
+            await until(lambda: playing.run.status().without_route == 0 and all_registered_at(one), "all is well")
             await until(lambda: playing.run.status().without_route > 0, "topics are gone")
             assert playing.run.status().down == 4
             await until(lambda: playing.run.status().without_route == 0, "and back")
@@ -195,24 +195,24 @@ async def test_clients_tell_how_long_a_topic_was_gone() -> None:
 
 
 @asynchronous
-async def test_a_nameserver_that_comes_back_is_found_again() -> None:
+async def test_brokers_reconnect_to_a_restarted_nameserver() -> None:
     with LocalNameServer(settings=SETTINGS) as one, LocalNameServer(settings=SETTINGS) as two:
         async with Playing(fleet("", one, two)) as playing:
-            await until(lambda: everybody_at(one) and everybody_at(two), "all brokers at both")
+            await until(lambda: all_registered_at(one) and all_registered_at(two), "all brokers at both")
             await asyncio.to_thread(two.restart)
             assert two.brokers() == {}
-            await until(lambda: everybody_at(two), "all brokers at the one that has forgotten them")
-            assert everybody_at(one)
+            await until(lambda: all_registered_at(two), "all brokers at the one that has forgotten them")
+            assert all_registered_at(one)
             await playing.end()
 
 
 @asynchronous
-async def test_brokers_listen_where_they_say() -> None:
+async def test_brokers_listen_on_their_registered_address() -> None:
     scenario = parse_scenario("[brokers]\ncount = 1\n[clients]\ncount = 0\n", name="one")
     with LocalNameServer() as one:
         async with Playing(FleetRun(scenario, addresses(one), seed=1, scale=SCALE)) as playing:
             await until(lambda: bool(one.brokers()), "the broker")
-            # if somebody else is at its address, that one listens
+            # if the address is in use, another process listens there
             link = await open_link(parse_addresses(one.brokers()["broker-001"][0])[0], connect_timeout_s=5)
             assert (await link.ask(Command(34, 1))).code == 0
             await link.aclose()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from routebook.fleet.scenario_files import load_scenario
+from routebook.fleet.scenario import load_scenario
 from routebook.fleet.virtual.simulation import Simulation
 from tests.support.lake import AT_MS, line, numbered, write_open
 from tests.support.lake_processes import LIMIT_S, commits, contents, finish, kill, start, wait_for

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from routebook.fleet.scenario_files import load_scenario
+from routebook.fleet.scenario import load_scenario
 from routebook.fleet.virtual.simulation import Simulation
 from routebook.lake.read.open import open_lake
 from routebook.lake.read.reader import Lake

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from routebook.fleet.scenario_files import shipped_names
+from routebook.fleet.scenario import shipped_names
 from routebook.fleet.virtual.truth import Expected
 from routebook.lake.build.steps import STEPS
 from tests.support.lake_truth import Score, Simulated, built, is_settling, match, ms, of_fleet, simulate

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from routebook.fleet.scenario import FaultKind
-from routebook.fleet.scenario_files import load_scenario, shipped_names
+from routebook.fleet.scenario import FaultKind, load_scenario, shipped_names
 from routebook.fleet.virtual.simulation import Simulation
 from routebook.fleet.virtual.truth import Expected, Truth
 from routebook.lake.build.silver.differences import PROPAGATION_S
@@ -29,7 +28,7 @@ START_MS = 1_767_225_600_000
 LIMIT_MS = PROPAGATION_S * 1000
 NAMESERVERS = ("ns-1", "ns-2", "ns-3")
 SOON_MS = 1000
-MOST_BROKERS = 24
+MAX_BROKERS = 24
 DAYS = {"eventful-days": 2.0}  # all others happen once a day, from three o'clock on, within the hour
 
 
@@ -54,7 +53,7 @@ class Found(NamedTuple):
 def test_what_was_done_is_found_and_nothing_else(name: str, tmp_path: Path, spark: SparkSession) -> None:
     out = tmp_path / "fleet"
     scenario = load_scenario(name)
-    scenario = scenario.sized(brokers=min(scenario.brokers.count, MOST_BROKERS), topics=30, clients=0)
+    scenario = scenario.sized(brokers=min(scenario.brokers.count, MAX_BROKERS), topics=30, clients=0)
     days = DAYS.get(name, 0.25)
     Simulation(scenario, days=days, seed=1, nameservers=len(NAMESERVERS), start_ms=START_MS, out=out).run()
     truths = read_truth(out)

@@ -5,9 +5,17 @@ from pathlib import Path
 
 import msgspec
 
-from routebook.fleet.client_profiles import PERSONAS
-from routebook.fleet.scenario import BrokerTerms, ClientTerms, Fault, FaultKind, Scenario, TopicTerms
-from routebook.fleet.scenario_files import load_scenario, shipped_names
+from routebook.fleet.client_profiles import CLIENT_PROFILES
+from routebook.fleet.scenario import (
+    BrokerTerms,
+    ClientTerms,
+    Fault,
+    FaultKind,
+    Scenario,
+    TopicTerms,
+    load_scenario,
+    shipped_names,
+)
 from routebook.fleet.virtual.truth import Expected, Truth
 
 ROOT = Path(__file__).parents[2]
@@ -27,11 +35,11 @@ def test_every_field_of_truth_is_named() -> None:
         assert names <= WORDS, names - WORDS
 
 
-def test_every_kind_persona_and_scenario_is_named() -> None:
+def test_every_kind_profile_and_scenario_is_named() -> None:
     for kind in FaultKind:
         assert re.search(rf"^\| {kind}", PAGE, re.MULTILINE), kind
-    for persona in PERSONAS.values():
-        assert f"| {persona.name} | {persona.version} | {persona.language} |" in PAGE
+    for profile in CLIENT_PROFILES.values():
+        assert f"| {profile.name} | {profile.version} | {profile.language} |" in PAGE
     for name in shipped_names():
         assert f"| `{name}` |" in PAGE
 

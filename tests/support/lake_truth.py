@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from routebook.fleet.scenario_files import load_scenario
+from routebook.fleet.scenario import load_scenario
 from routebook.fleet.virtual.simulation import Simulation
 from routebook.fleet.virtual.truth import Expected, Truth
 from routebook.lake.build.step import Step
@@ -76,7 +76,7 @@ def of_fleet(rows: Iterable[dict[str, Any]], fleet: Simulated) -> list[dict[str,
 
 
 def match(table: str, found: Iterable[tuple[Expected, str]], expected: Iterable[Expected]) -> Score:
-    """Sightings, each as what it would be expected as, beside what is expected.
+    """Observations, each as what it would be expected as, beside what is expected.
 
     A sighting that is within the time and reasons of something expected is explained by it, and nothing by two.
     """

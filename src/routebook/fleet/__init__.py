@@ -1,10 +1,9 @@
-"""A make-believe RocketMQ fleet: brokers and clients that behave as real ones, over TCP or in virtual time.
+"""A simulated RocketMQ fleet: brokers and clients that behave like real ones, over TCP or in virtual time.
 
-scenario, shipped   what is to happen, in a small TOML file     ┐
-census, personas    who there is                                │ the same for both
-incidents           the timetable of faults, by a seed          │
-voice               what a broker says to a NameServer          ┘
-run, live_*         over TCP, in real time: `routebook fleet run`
-simulation, virtual_*   through the core, in virtual time, with journals and truth: `routebook fleet simulate`
-demo                `make demo`
+scenario                      what happens, from a small TOML file               ┐
+population, client_profiles   brokers, topics and clients of a scenario          │ shared
+incidents                     the schedule of faults, drawn from a seed          │
+broker_requests               the requests of a broker to a NameServer           ┘
+live/                         over TCP, in real time: `routebook fleet run`
+virtual/                      against the real core, in virtual time: `routebook fleet simulate`
 """

@@ -1,4 +1,4 @@
-"""What a broker says to a NameServer: its state, and every request of its own as a 5.5.0 broker writes it. Pure."""
+"""A broker's state and the requests it sends to a NameServer, byte for byte as a 5.5.0 broker sends them. Pure."""
 
 import zlib
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from routebook.client.registration import encode_registration_body, registration_fields
-from routebook.codes import FLAG_ONEWAY, SYNC_BROKER_MEMBER_PREFIX, RequestCode
+from routebook.codes import FLAG_ONEWAY, MASTER_ID, SYNC_BROKER_MEMBER_PREFIX, RequestCode
 from routebook.fleet.population import Member
 from routebook.fleet.scenario import BrokerTerms
 from routebook.fleet.system_topics import system_topics
@@ -15,13 +15,13 @@ from routebook.model import BrokerKey, DataVersion, QueueData, RegisterBody, Reg
 from routebook.wire.bodies import encode_data_version, encode_route
 from routebook.wire.command import Command
 
-NOT_ACTIVE_MS: Final = 10_000  # brokerNotActiveTimeoutMillis: told where acting masters are on
+NOT_ACTIVE_MS: Final = 10_000  # brokerNotActiveTimeoutMillis: sent if acting masters are enabled
 _NO_MAPPINGS: Final = b'"mappingDataVersion":{"counter":0,"stateVersion":0,"timestamp":0}'
 _MAPPINGS_AT: Final = b'"mappingDataVersion":{"counter":0,"stateVersion":0,"timestamp":%d}'
 
 
-class BrokerVoice:
-    """One broker's topics, version and id, and what it says of them. Commands have no opaque yet: 0."""
+class BrokerRequests:
+    """One broker's topics, data version and id, and its requests. Commands have opaque 0; the sender sets it."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class BrokerVoice:
         addr: str | None = None,
         ha_addr: str | None = None,
     ) -> None:
-        """`scale` divides the one time that is said, `addr` is where the broker really is."""
+        """`scale` divides the heartbeat timeout in the request; `addr` overrides the address of `member`."""
         self.member = member
         self.addr = addr or member.addr
         self.broker_id = member.broker_id
@@ -46,71 +46,77 @@ class BrokerVoice:
         self._ha_addr = ha_addr or member.ha_addr
         self._acting = terms.acting_master != "off"
         self._timeout_ms = max(1, round(NOT_ACTIVE_MS / scale)) if self._acting else None
-        self._whole: list[tuple[dict[str, str], bytes]] | None = None
+        self._encoded_registration: list[tuple[dict[str, str], bytes]] | None = None
 
-    # what changes about it
+    # state
 
     def put_topics(self, topics: Iterable[TopicConfig], now_ms: int) -> None:
         """Create or change topics."""
         self.topics |= {topic.topic_name: topic for topic in topics}
         self._changed(now_ms)
 
-    def drop_topics(self, names: Iterable[str], now_ms: int) -> None:
-        """Delete topics. Java: says nothing until the next registration, where they are missing."""
+    def delete_topics(self, names: Iterable[str], now_ms: int) -> None:
+        """Delete topics. Java: sends nothing; they are missing from the next registration."""
         for name in names:
             self.topics.pop(name, None)
         self._changed(now_ms)
 
-    def take_role(self, broker_id: int, *, epoch: int, now_ms: int) -> None:
-        """Another id, in a new epoch of the group."""
-        self.broker_id = broker_id
-        self.version = msgspec.structs.replace(self.version, state_version=epoch)
+    def promote(self, now_ms: int) -> int:
+        """Become master in a new epoch of the group; return the previous broker id."""
+        previous, self.broker_id = self.broker_id, MASTER_ID
+        self.version = msgspec.structs.replace(self.version, state_version=self.version.state_version + 1)
         self._changed(now_ms)
+        return previous
 
-    def follow(self, master: "BrokerVoice") -> None:
-        """Java: SlaveSynchronize, a slave has its master's topics under its master's version."""
+    def demote(self, broker_id: int, master: "BrokerRequests") -> None:
+        """Become a slave of `master`."""
+        self.broker_id = broker_id
+        self.sync_from(master)
+
+    def sync_from(self, master: "BrokerRequests") -> None:
+        """Java: SlaveSynchronize, a slave copies its master's topics and data version."""
         self.topics = dict(master.topics)
         self.version = master.version
-        self._whole = None
+        self._encoded_registration = None
 
     def _changed(self, now_ms: int) -> None:
         counter = (self.version.counter or 0) + 1
         self.version = msgspec.structs.replace(self.version, counter=counter, timestamp=now_ms)
-        self._whole = None
+        self._encoded_registration = None
 
-    # what it says
+    # requests
 
     def registration(self, now_ms: int | None = None) -> list[Command]:
-        """103, all topics: one request, or with split registration several.
+        """103 with all topics: one request, or several with split registration.
 
-        A real broker stamps its empty mapping table with the time of day, so no two of its registrations are the same
-        bytes; None leaves that out.
+        A real broker puts the current time into its empty mapping table, so no two of its registrations are equal;
+        with None it is omitted.
         """
-        if self._whole is None:
-            self._whole = [self._encoded(topics) for topics in self._parts()]
-        return [self._register(fields, body, now_ms) for fields, body in self._whole]
+        if self._encoded_registration is None:
+            self._encoded_registration = [self._encoded(topics) for topics in self._parts()]
+        return [self._register(fields, body, now_ms) for fields, body in self._encoded_registration]
 
     def incremental(self, names: Sequence[str], now_ms: int | None = None) -> list[Command]:
-        """What follows a change of topics: 103 with these alone, or one 217 for each."""
+        """After a change of topics: 103 with these topics only, or one 217 per topic."""
         topics = [self.topics[name] for name in names]
         if self._terms.single_topic_register:
             return [self._register_topic(topic) for topic in topics]
         fields, body = self._encoded(topics)
         return [self._register(fields, body, now_ms)]
 
-    def farewell(self) -> Command:
+    def unregistration(self) -> Command:
         """104."""
         return Command(RequestCode.UNREGISTER_BROKER, 0, ext=self._names())
 
     def version_query(self, *, oneway: bool) -> Command:
-        """322: a question, or one-way a sign of life."""
+        """322: a query, or one-way a heartbeat."""
         flag = FLAG_ONEWAY if oneway else 0
         return Command(
             RequestCode.QUERY_DATA_VERSION, 0, flag, ext=self._names(), body=encode_data_version(self.version)
         )
 
     def heartbeat(self) -> Command:
-        """The sign of life of acting-master mode, one-way: 322, or 904 where no old NameServer is to be served."""
+        """The one-way heartbeat of acting-master mode: 322, or 904 without compatibility with old NameServers."""
         if self._terms.acting_master == "compatible":
             return self.version_query(oneway=True)
         names = self._names()
@@ -118,7 +124,7 @@ class BrokerVoice:
         return Command(RequestCode.BROKER_HEARTBEAT, 0, FLAG_ONEWAY, ext=names)
 
     def member_query(self) -> Command:
-        """Who else is in the group: 105 for a topic made for that, or 901."""
+        """Query the members of the group: 105 for a special topic, or 901."""
         broker = self.member.broker
         if self._terms.acting_master == "compatible":
             return Command(RequestCode.GET_ROUTEINFO_BY_TOPIC, 0, ext={"topic": SYNC_BROKER_MEMBER_PREFIX + broker})
@@ -139,7 +145,7 @@ class BrokerVoice:
         }
 
     def _parts(self) -> list[list[TopicConfig]]:
-        """Java: BrokerController.registerBrokerAll, a part whenever enough are gathered, then the rest."""
+        """Java: BrokerController.registerBrokerAll: parts of the split size, then the rest."""
         topics = list(self.topics.values())
         size = self._terms.split
         if not size:
@@ -160,7 +166,7 @@ class BrokerVoice:
             body=RegisterBody(topics=tuple(topics), data_version=self.version, mappings={}, filter_servers=()),
         )
         body = encode_registration_body(registration.body, compressed=self._terms.compressed)
-        # Java: with compressedRegister=true the body is deflated, and the header says that it is not
+        # Java: with compressedRegister=true the body is deflated, although the header says it is not
         return registration_fields(registration, body, compressed=False), body
 
     def _register(self, fields: dict[str, str], body: bytes, now_ms: int | None) -> Command:

@@ -1,4 +1,4 @@
-"""What clients of different make look like to a NameServer."""
+"""Client profiles: how clients of different languages look to a NameServer."""
 
 from typing import Final
 
@@ -7,27 +7,27 @@ import msgspec
 from routebook.codes import VERSION_5_5_0
 
 
-class Persona(msgspec.Struct, frozen=True, kw_only=True):
-    """How one make of client asks for routes."""
+class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """How one client library looks up routes."""
 
     name: str
     version: int
     language: str
-    ext: dict[str, str] = {}  # beside `topic`
-    empty_remark: bool = False  # sends a remark, and an empty one
-    roams: bool = False  # asks another NameServer each time, where others stay with one
-    asks_for_default: bool = True  # for TBW102, where its own topic is not there
+    ext: dict[str, str] = {}  # header fields beside `topic`
+    empty_remark: bool = False  # sends an empty remark
+    roams: bool = False  # uses another NameServer for each look-up; others stay with one
+    asks_for_default: bool = True  # looks up TBW102 if its own topic has no route
 
 
-# The older clients sign every request, with nothing where there are no credentials.
+# The older clients sign every request, with empty fields if there are no credentials.
 _UNSIGNED: Final = {"AccessKey": "", "OnsChannel": "ALIYUN", "Signature": ""}
 
-PERSONAS: Final = {
-    persona.name: persona
-    for persona in (
-        Persona(name="java", version=VERSION_5_5_0, language="JAVA"),
-        Persona(name="go", version=317, language="GO", empty_remark=True, roams=True),
-        Persona(name="cpp", version=63, language="CPP", ext=_UNSIGNED),
-        Persona(name="node", version=121, language="JAVA", ext=_UNSIGNED, asks_for_default=False),
+CLIENT_PROFILES: Final = {
+    profile.name: profile
+    for profile in (
+        ClientProfile(name="java", version=VERSION_5_5_0, language="JAVA"),
+        ClientProfile(name="go", version=317, language="GO", empty_remark=True, roams=True),
+        ClientProfile(name="cpp", version=63, language="CPP", ext=_UNSIGNED),
+        ClientProfile(name="node", version=121, language="JAVA", ext=_UNSIGNED, asks_for_default=False),
     )
 }

@@ -1,4 +1,4 @@
-"""Who there is: brokers in groups, clusters and zones, topics on groups, clients with their topics. By seed, pure."""
+"""The population of a scenario: brokers in groups, clusters and zones, topics on groups, clients. Pure, by seed."""
 
 from collections.abc import Mapping
 from itertools import cycle, islice
@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from routebook.codes import MASTER_ID
-from routebook.fleet.client_profiles import PERSONAS, Persona
-from routebook.fleet.randomness import chance
+from routebook.fleet.client_profiles import CLIENT_PROFILES, ClientProfile
+from routebook.fleet.randomness import random_stream
 from routebook.fleet.scenario import Scenario
 from routebook.model import TopicConfig
 
@@ -18,12 +18,12 @@ _SLAVE_ID: Final = 1
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """One broker process. `number` is its place in the fleet."""
+    """One broker process. `number` is its index in the fleet."""
 
     number: int
     cluster: str
     broker: str
-    broker_id: int  # at the beginning; roles may switch
+    broker_id: int  # at start; roles may switch
     host: str
     zone: str | None
 
@@ -37,7 +37,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """The brokers of one name, the master first, and the topics they have beside the system's."""
+    """The brokers with one name, the master first, and their topics without system topics."""
 
     name: str
     cluster: str
@@ -46,21 +46,21 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetClient(msgspec.Struct, frozen=True, kw_only=True):
-    """A client and what it asks for. `group` is its consumer group."""
+    """A client and the topics it uses. `group` is its consumer group."""
 
     number: int
-    persona: Persona
+    profile: ClientProfile
     group: str
     topics: tuple[str, ...]
-    phase: float  # of its polling period, from 0 to 1
+    phase: float  # start within its polling period, 0 to 1
 
     @property
     def topics_asked(self) -> tuple[str, ...]:
         return (*self.topics, f"%RETRY%{self.group}")
 
 
-class Census(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them."""
+class Population(msgspec.Struct, frozen=True, kw_only=True):
+    """All brokers, topics and clients."""
 
     groups: tuple[Group, ...]
     members: tuple[Member, ...]
@@ -71,15 +71,15 @@ class Census(msgspec.Struct, frozen=True, kw_only=True):
         return next(group for group in self.groups if group.name == member.broker)
 
 
-def take_census(scenario: Scenario, seed: int) -> Census:
-    """The fleet of a scenario; the same for the same seed."""
-    shells = _groups(scenario)
-    placement, topics = _placement(scenario, [name for name, _, _ in shells], seed)
+def build_population(scenario: Scenario, seed: int) -> Population:
+    """Build the fleet of a scenario; the same seed gives the same fleet."""
+    drafts = _groups(scenario)
+    placement, topics = _placement(scenario, [name for name, _, _ in drafts], seed)
     groups = tuple(
         Group(name=name, cluster=cluster, members=members, topics=tuple(topics[name]))
-        for name, cluster, members in shells
+        for name, cluster, members in drafts
     )
-    return Census(
+    return Population(
         groups=groups,
         members=tuple(member for group in groups for member in group.members),
         placement=placement,
@@ -106,7 +106,7 @@ def _groups(scenario: Scenario) -> list[tuple[str, str, tuple[Member, ...]]]:
                 broker=name,
                 broker_id=MASTER_ID if place == 0 else _SLAVE_ID,
                 host=_host(number + place),
-                # RocketMQ knows one zone for a group: that of the member that registered last
+                # RocketMQ stores one zone per group: that of the member that registered last
                 zone=zones[position % len(zones)] if zones else None,
             )
             for place in range(size)
@@ -117,21 +117,21 @@ def _groups(scenario: Scenario) -> list[tuple[str, str, tuple[Member, ...]]]:
 
 
 def _host(number: int) -> str:
-    """All of 127/8 is this machine, so a make-believe address never leads to somebody real."""
+    """Return an address in 127/8, which is this machine, so that it never reaches a real host."""
     return f"127.16.{number // 250}.{number % 250 + 1}"
 
 
 def _placement(
     scenario: Scenario, names: list[str], seed: int
 ) -> tuple[dict[str, tuple[str, ...]], Mapping[str, list[TopicConfig]]]:
-    draw = chance(seed, "placement")
+    rng = random_stream(seed, "placement")
     topics: dict[str, list[TopicConfig]] = {name: [] for name in names}
     placement: dict[str, tuple[str, ...]] = {}
     for number in range(scenario.topics.count):
         topic = f"topic-{number + 1:04}"
-        # every seventh hangs on one group: there are such topics in every fleet, and they are the ones that hurt
+        # every seventh topic is on one group only, as in real fleets: these lose their route when a broker fails
         spread = 1 if number % 7 == 6 else min(scenario.topics.spread, len(names))
-        chosen = tuple(sorted(draw.sample(names, spread)))
+        chosen = tuple(sorted(rng.sample(names, spread)))
         placement[topic] = chosen
         queues = scenario.topics.queues
         config = TopicConfig(topic_name=topic, read_queue_nums=queues, write_queue_nums=queues)
@@ -141,16 +141,16 @@ def _placement(
 
 
 def _clients(scenario: Scenario, placement: Mapping[str, tuple[str, ...]], seed: int) -> tuple[FleetClient, ...]:
-    draw = chance(seed, "clients")
+    rng = random_stream(seed, "clients")
     names = list(placement)
-    makes = [name for name, weight in scenario.clients.personas.items() for _ in range(weight)]
+    profiles = [name for name, weight in scenario.clients.profiles.items() for _ in range(weight)]
     return tuple(
         FleetClient(
             number=number,
-            persona=PERSONAS[make],
+            profile=CLIENT_PROFILES[profile],
             group=f"group-{number + 1:03}",
-            topics=tuple(draw.sample(names, min(scenario.clients.topics, len(names)))),
-            phase=draw.random(),
+            topics=tuple(rng.sample(names, min(scenario.clients.topics, len(names)))),
+            phase=rng.random(),
         )
-        for number, make in enumerate(islice(cycle(makes), scenario.clients.count))
+        for number, profile in enumerate(islice(cycle(profiles), scenario.clients.count))
     )

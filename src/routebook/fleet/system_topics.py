@@ -1,4 +1,4 @@
-"""The topics that every 5.5.0 broker has from its start, whatever else it serves."""
+"""The system topics that every 5.5.0 broker creates at start."""
 
 from routebook.codes import PERM_INHERIT, PERM_READ, PERM_WRITE, SYNC_BROKER_MEMBER_PREFIX
 from routebook.model import TopicConfig
@@ -8,7 +8,7 @@ _INHERITED = _READ_WRITE | PERM_INHERIT
 
 
 def system_topics(cluster: str, broker: str) -> list[TopicConfig]:
-    """Java: TopicConfigManager.init, with the settings as they come."""
+    """Java: TopicConfigManager.init with default settings."""
     return [
         _topic("SELF_TEST_TOPIC", 1),
         _topic("TBW102", 8, _INHERITED),

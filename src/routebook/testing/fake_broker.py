@@ -12,14 +12,13 @@ from types import TracebackType
 from typing import Final, Self
 
 from routebook.client.addresses import Addresses, parse_addresses
-from routebook.fleet.broker_requests import BrokerVoice
+from routebook.fleet.broker_requests import BrokerRequests
 from routebook.fleet.live.broker import LiveBroker
 from routebook.fleet.live.broker_port import Answer, BrokerPort
-from routebook.fleet.live.connection import LiveLine
-from routebook.fleet.live.pace import Pace
-from routebook.fleet.live.traffic import Traffic
+from routebook.fleet.live.connection import LiveConnection, TrafficCounters
+from routebook.fleet.live.time_scale import TimeScale
 from routebook.fleet.population import Member
-from routebook.fleet.randomness import chance
+from routebook.fleet.randomness import random_stream
 from routebook.fleet.scenario import BrokerTerms
 from routebook.model import TopicConfig
 from routebook.testing.loop_thread import LoopThread
@@ -64,7 +63,7 @@ class FakeBroker:
         broker = self._broker
 
         async def add() -> None:
-            broker.voice.put_topics(_configs({topic: queues}), broker.now_ms())
+            broker.requests.put_topics(_configs({topic: queues}), broker.now_ms())
             await broker.announce([topic])
 
         self._thread.run(add())
@@ -102,15 +101,17 @@ class FakeBroker:
         self.stop()
 
     def _made(self, nameservers: Addresses, topics: list[TopicConfig]) -> LiveBroker:
-        terms, pace, traffic = BrokerTerms(), Pace(), Traffic()
+        terms, time_scale, traffic = BrokerTerms(), TimeScale(), TrafficCounters()
         member = Member(
             number=0, cluster=self.cluster, broker=self.name, broker_id=self.broker_id, host=_HOST, zone=None
         )
         ha_addr, now_ms = f"{_HOST}:{self.port + 1}", time.time_ns() // 1_000_000
-        voice = BrokerVoice(member, terms, topics, now_ms=now_ms, addr=self.address, ha_addr=ha_addr)
-        lines = [LiveLine(address, pace=pace, traffic=traffic) for address in parse_addresses(nameservers)]
-        draw = chance(self.port, self.name)
-        return LiveBroker(voice, terms, lines, pace=pace, draw=draw, port=self._port)
+        requests = BrokerRequests(member, terms, topics, now_ms=now_ms, addr=self.address, ha_addr=ha_addr)
+        connections = [
+            LiveConnection(address, time_scale=time_scale, traffic=traffic) for address in parse_addresses(nameservers)
+        ]
+        rng = random_stream(self.port, self.name)
+        return LiveBroker(requests, terms, connections, time_scale=time_scale, rng=rng, port=self._port)
 
     def _end(self) -> None:
         self._thread.run(self._broker.close())

@@ -1,23 +1,24 @@
-"""The timetable of faults."""
+"""The schedule of faults."""
 
 import pytest
 
 from routebook.errors import UsageError
-from routebook.fleet.incidents import DAY_MS, RECOVERY_MS, Incident, Timetable, make_timetable
-from routebook.fleet.population import Census, take_census
-from routebook.fleet.scenario import FaultKind, parse_scenario
-from routebook.fleet.scenario_files import load_scenario
+from routebook.fleet.incidents import DAY_MS, RECOVERY_MS, Incident, Schedule, build_schedule
+from routebook.fleet.population import Population, build_population
+from routebook.fleet.scenario import FaultKind, load_scenario, parse_scenario
 
 FLEET = '[brokers]\ncount = 12\npaired = 0.5\nzones = ["a", "b"]\n'
 
 
-def timetable(
+def schedule(
     faults: str, *, seed: int = 1, duration_ms: int = 3_600_000, daily: bool = False, nameservers: int = 2
-) -> tuple[Census, Timetable]:
+) -> tuple[Population, Schedule]:
     scenario = parse_scenario(f'duration = "1h"\n{FLEET}{faults}', name="mine")
-    census = take_census(scenario, seed)
-    made = make_timetable(scenario, census, seed=seed, duration_ms=duration_ms, nameservers=nameservers, daily=daily)
-    return census, made
+    population = build_population(scenario, seed)
+    made = build_schedule(
+        scenario, population, seed=seed, duration_ms=duration_ms, nameservers=nameservers, daily=daily
+    )
+    return population, made
 
 
 def fault(kind: str, **fields: object) -> str:
@@ -25,23 +26,23 @@ def fault(kind: str, **fields: object) -> str:
     return f"[[fault]]\nkind = '{kind}'\n{lines}"
 
 
-def test_at_a_time_and_again() -> None:
-    _, made = timetable(fault("stop", at="1m", every="10m", times=3, **{"for": "45s"}))
+def test_a_fault_at_a_time_with_repetitions() -> None:
+    _, made = schedule(fault("stop", at="1m", every="10m", times=3, **{"for": "45s"}))
     assert [(one.at_ms, one.lasts_ms) for one in made.incidents] == [(60_000 + k * 600_000, 45_000) for k in range(3)]
 
 
-def test_each_in_turn_once() -> None:
-    census, made = timetable(fault("stop", target="each", at="0s", every="4m"))
-    assert [one.members for one in made.incidents] == [(member,) for member in census.members]
+def test_target_each_takes_every_broker_once() -> None:
+    population, made = schedule(fault("stop", target="each", at="0s", every="4m"))
+    assert [one.members for one in made.incidents] == [(member,) for member in population.members]
 
 
-def test_every_day_from_the_hour_it_says() -> None:
-    _, made = timetable(fault("crash", at="1m"), duration_ms=3 * DAY_MS, daily=True)
+def test_timed_faults_repeat_daily_in_virtual_time() -> None:
+    _, made = schedule(fault("crash", at="1m"), duration_ms=3 * DAY_MS, daily=True)
     assert [one.at_ms for one in made.incidents] == [3 * 3_600_000 + 60_000 + day * DAY_MS for day in range(3)]
 
 
-def test_by_chance_so_often_a_day() -> None:
-    _, made = timetable(fault("crash", per_day=10, **{"for": "1s"}), duration_ms=100 * DAY_MS)
+def test_per_day_gives_the_expected_number_of_faults() -> None:
+    _, made = schedule(fault("crash", per_day=10, **{"for": "1s"}), duration_ms=100 * DAY_MS)
     assert 850 < len(made.incidents) + made.left_out < 1150
     assert made.left_out < 50
 
@@ -60,21 +61,21 @@ def test_by_chance_so_often_a_day() -> None:
     ],
 )
 def test_targets(target: str, hit: int) -> None:
-    _, made = timetable(fault("crash", target=target, at="1m"))
+    _, made = schedule(fault("crash", target=target, at="1m"))
     (one,) = made.incidents
     assert len(one.members) == hit
     assert len(set(one.members)) == hit
 
 
 @pytest.mark.parametrize("target", ["zone:c", "broker-999", "", "any:some", "share:half"])
-def test_no_such_target(target: str) -> None:
+def test_an_unknown_target_is_rejected(target: str) -> None:
     with pytest.raises(UsageError, match="target"):
-        timetable(fault("crash", target=target, at="1m"))
+        schedule(fault("crash", target=target, at="1m"))
 
 
-def test_one_thing_at_a_time() -> None:
-    """With time to recover between two; what collides is left out, and counted."""
-    _, made = timetable(
+def test_a_broker_has_one_incident_at_a_time() -> None:
+    """With time to recover in between; overlapping incidents are left out and counted."""
+    _, made = schedule(
         fault("crash", target="any", per_day=400) + fault("freeze", target="any", per_day=400, **{"for": "3m"}),
         duration_ms=DAY_MS,
     )
@@ -85,8 +86,8 @@ def test_one_thing_at_a_time() -> None:
             until[member.number] = one.until_ms + RECOVERY_MS
 
 
-def test_nothing_befalls_a_broker_around_a_restart() -> None:
-    _, made = timetable(fault("restart", at="30m", nameserver=2) + fault("crash", at="0s", every="1m", times=59))
+def test_brokers_have_no_incident_around_a_restart() -> None:
+    _, made = schedule(fault("restart", at="30m", nameserver=2) + fault("crash", at="0s", every="1m", times=59))
     (restart,) = [one for one in made.incidents if one.kind is FaultKind.RESTART]
     assert (restart.nameserver, restart.members) == (1, ())
     crashes = [one for one in made.incidents if one.kind is FaultKind.CRASH]
@@ -96,32 +97,32 @@ def test_nothing_befalls_a_broker_around_a_restart() -> None:
         assert one.until_ms + RECOVERY_MS <= restart.at_ms - RECOVERY_MS or one.at_ms >= restart.until_ms + RECOVERY_MS
 
 
-def test_what_would_outlast_virtual_time_is_left_out() -> None:
-    _, made = timetable(fault("crash", at="59m50s"))
+def test_an_incident_beyond_the_end_of_virtual_time_is_left_out() -> None:
+    _, made = schedule(fault("crash", at="59m50s"))
     assert (len(made.incidents), made.left_out) == (1, 0)
-    _, made = timetable(fault("crash", at="20h59m50s"), duration_ms=DAY_MS, daily=True)
+    _, made = schedule(fault("crash", at="20h59m50s"), duration_ms=DAY_MS, daily=True)
     assert (made.incidents, made.left_out) == ((), 1)
 
 
-def test_a_cut_is_from_one_nameserver_that_there_is() -> None:
-    _, made = timetable(fault("cut", at="1m", nameserver=7) + fault("cut", at="2m"))
+def test_a_cut_affects_an_existing_nameserver() -> None:
+    _, made = schedule(fault("cut", at="1m", nameserver=7) + fault("cut", at="2m"))
     assert made.incidents[0].nameserver == 1
     assert made.incidents[1].nameserver in (0, 1)
 
 
-def test_flapping_is_down_and_up_within_its_time() -> None:
-    _, made = timetable(fault("flap", at="1m", down="5s", up="10s", **{"for": "1m"}))
+def test_a_flap_ends_within_its_duration() -> None:
+    _, made = schedule(fault("flap", at="1m", down="5s", up="10s", **{"for": "1m"}))
     (one,) = made.incidents
     assert one.downs == tuple((60_000 + k * 15_000, 65_000 + k * 15_000) for k in range(4))
 
 
-def test_late_is_not_gone() -> None:
-    _, made = timetable(fault("slow", at="1m", delay="1h"))
-    assert made.incidents[0].delay_ms == 60_000  # of 120 s less the period, two thirds
+def test_a_slow_broker_keeps_its_lease() -> None:
+    _, made = schedule(fault("slow", at="1m", delay="1h"))
+    assert made.incidents[0].delay_ms == 60_000  # two thirds of the timeout less the period
 
 
-def test_roles_switch_within_pairs() -> None:
-    _, made = timetable(fault("switch", at="1m", every="5m", times=5))
+def test_roles_switch_within_groups() -> None:
+    _, made = schedule(fault("switch", at="1m", every="5m", times=5))
     assert len(made.incidents) == 5
     for one in made.incidents:
         assert [member.broker_id for member in one.members] == [0, 1]
@@ -129,7 +130,7 @@ def test_roles_switch_within_pairs() -> None:
 
 
 def test_churn_creates_before_it_changes_or_deletes() -> None:
-    _, made = timetable(fault("churn", at="0s", every="1s", times=600))
+    _, made = schedule(fault("churn", at="0s", every="1s", times=600))
     assert len(made.incidents) == 600
     there: dict[str, tuple[str, ...]] = {}
     seen = set()
@@ -149,12 +150,14 @@ def test_churn_creates_before_it_changes_or_deletes() -> None:
     assert seen == {(True, False), (False, False), (False, True)}
 
 
-def test_the_same_seed_the_same_faults() -> None:
+def test_the_same_seed_gives_the_same_faults() -> None:
     scenario = load_scenario("eventful-days")
 
     def made(seed: int) -> tuple[Incident, ...]:
-        census = take_census(scenario, seed)
-        return make_timetable(scenario, census, seed=seed, duration_ms=5 * DAY_MS, nameservers=3, daily=True).incidents
+        population = build_population(scenario, seed)
+        return build_schedule(
+            scenario, population, seed=seed, duration_ms=5 * DAY_MS, nameservers=3, daily=True
+        ).incidents
 
     assert made(3) == made(3)
     assert made(3) != made(4)

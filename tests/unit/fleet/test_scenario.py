@@ -1,12 +1,11 @@
-"""Scenario files: what they may say, and what is said of those that say something else."""
+"""Scenario files: valid keys, defaults and error messages."""
 
 from pathlib import Path
 
 import pytest
 
 from routebook.errors import UsageError
-from routebook.fleet.scenario import FaultKind, Millis, parse_duration, parse_scenario
-from routebook.fleet.scenario_files import load_scenario, shipped_names
+from routebook.fleet.scenario import FaultKind, Millis, load_scenario, parse_duration, parse_scenario, shipped_names
 
 SHIPPED = {
     "demo",
@@ -20,7 +19,7 @@ SHIPPED = {
 }
 
 
-def test_a_file_says_as_little_as_it_likes() -> None:
+def test_all_keys_have_defaults() -> None:
     scenario = parse_scenario('[[fault]]\nkind = "crash"\nat = "1m30s"\nfor = 45\n', name="mine")
     assert scenario.name == "mine"
     assert scenario.brokers.register_every == 30_000
@@ -36,35 +35,35 @@ def test_durations(text: str, millis: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "5 s", "1m nonsense", "-1s", "1s1"])
-def test_no_durations(text: str) -> None:
-    with pytest.raises(ValueError, match="is no duration"):
+def test_invalid_durations_are_rejected(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
         parse_duration(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[brokers]\ncuont = 3\n", "cuont"),
         ("[brokers]\ncount = 0\n", ">= 1"),
         ("[brokers]\nheader = 'xml'\n", r"\$\.brokers\.header"),
-        ("duration = 'long'\n", "'long' is no duration"),
-        ("duration = true\n", "True is no duration"),
+        ("duration = 'long'\n", "'long' is not a duration"),
+        ("duration = true\n", "True is not a duration"),
         ("[[fault]]\nkind = 'crash'\n", "either `at` or `per_day`"),
         ("[[fault]]\nkind = 'crash'\nat = 1\nper_day = 2\n", "either `at` or `per_day`"),
         ("[[fault]]\nkind = 'crash'\nat = 1\ntimes = 3\n", "`times` needs `every`"),
-        ("[[fault]]\nkind = 'crash'\nat = 1\nevery = 0\n", "`every` is more than nothing"),
+        ("[[fault]]\nkind = 'crash'\nat = 1\nevery = 0\n", "`every` must be greater than 0"),
         ("[[fault]]\nkind = 'explode'\nat = 1\n", "explode"),
         ("[clients.personas]\njava = 0\n", "weights"),
         ("no toml", "is not TOML"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(text: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told) as caught:
+def test_an_error_names_its_place(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
         parse_scenario(text, name="mine.toml")
     assert "mine.toml" in str(caught.value)
 
 
-def test_all_shipped_scenarios_load_and_say_what_they_are() -> None:
+def test_all_shipped_scenarios_load_and_have_a_description() -> None:
     assert set(shipped_names()) == SHIPPED
     for name in shipped_names():
         scenario = load_scenario(name)
@@ -72,27 +71,27 @@ def test_all_shipped_scenarios_load_and_say_what_they_are() -> None:
         assert scenario.about.endswith(".")
 
 
-def test_every_kind_of_fault_is_in_the_scenario_of_everything() -> None:
+def test_eventful_days_has_every_kind_of_fault() -> None:
     assert {fault.kind for fault in load_scenario("eventful-days").fault} == set(FaultKind)
 
 
-def test_a_scenario_of_ones_own(tmp_path: Path) -> None:
+def test_a_scenario_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("[brokers]\ncount = 3\n")
     assert load_scenario(str(path)).brokers.count == 3
 
 
-def test_a_scenario_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there are demo, eventful-days, flapping-broker"):
+def test_an_unknown_scenario_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="use one of demo, eventful-days, flapping-broker"):
         load_scenario("quite-day")
-    with pytest.raises(UsageError, match="cannot be read: No such file"):
+    with pytest.raises(UsageError, match=r"cannot read scenario .*: No such file"):
         load_scenario(str(tmp_path / "none.toml"))
     (tmp_path / "odd.toml").write_bytes(b"\xff")
     with pytest.raises(UsageError, match="not UTF-8"):
         load_scenario(str(tmp_path / "odd.toml"))
 
 
-def test_other_numbers_within_the_same_bounds() -> None:
+def test_sizes_can_be_overridden_within_limits() -> None:
     scenario = load_scenario("zone-loss").sized(brokers=30, topics=5, clients=0)
     assert (scenario.brokers.count, scenario.topics.count, scenario.clients.count) == (30, 5, 0)
     assert scenario.brokers.zones == ("north", "south", "west")

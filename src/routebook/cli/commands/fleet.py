@@ -14,7 +14,7 @@ from routebook.cli.times import parse_time
 from routebook.errors import UsageError
 
 if TYPE_CHECKING:
-    from routebook.fleet.live.report import FaultDone, FleetReport
+    from routebook.fleet.live.report import FaultRecord, FleetReport
     from routebook.fleet.live.run import FleetRun
     from routebook.fleet.scenario import Scenario
     from routebook.fleet.virtual.simulation import SimulationReport
@@ -63,7 +63,7 @@ def run_command(
 ) -> int:
     """Run brokers and clients against NameServers, Java's or Routebook's, with faults; ctrl-c ends it in order."""
     from routebook.client.addresses import addresses_from_environment, parse_addresses
-    from routebook.fleet.live.report import lines
+    from routebook.fleet.live.report import format_report
     from routebook.fleet.live.run import FleetRun
 
     played = _load(scenario, brokers, topics, clients)
@@ -83,7 +83,7 @@ def run_command(
     if as_json:
         print_json(report)
     else:
-        for line in lines(report):
+        for line in format_report(report):
             say(line)
     return 0
 
@@ -132,7 +132,7 @@ def simulate_command(
 @app.command("scenarios")
 def scenarios_command(as_json: Json = False) -> int:
     """Tell which scenarios there are."""
-    from routebook.fleet.scenario_files import load_scenario, shipped_names
+    from routebook.fleet.scenario import load_scenario, shipped_names
 
     found = [load_scenario(name) for name in shipped_names()]
     if as_json:
@@ -145,7 +145,7 @@ def scenarios_command(as_json: Json = False) -> int:
 
 
 def _load(name: str, brokers: int | None, topics: int | None, clients: int | None) -> "Scenario":
-    from routebook.fleet.scenario_files import load_scenario
+    from routebook.fleet.scenario import load_scenario
 
     return load_scenario(name).sized(brokers=brokers, topics=topics, clients=clients)
 
@@ -189,7 +189,7 @@ def _is_watched() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def _tell(fault: "FaultDone") -> None:
+def _tell(fault: "FaultRecord") -> None:
     lasts = f" for {fault.lasts_s:g} s" if fault.lasts_s else ""
     say(f"{fault.at_s:>7.1f} s  {fault.kind}: {fault.target}{lasts}")
     sys.stdout.flush()

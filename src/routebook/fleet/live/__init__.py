@@ -1,1 +1,1 @@
-"""A simulated fleet over TCP."""
+"""The simulated fleet over TCP."""

@@ -1,9 +1,9 @@
-"""A make-believe broker over TCP: it says what a real 5.5.0 broker says, when it says it.
+"""A simulated broker over TCP: sends the requests of a real 5.5.0 broker at the same times.
 
-at the start    103 to every NameServer          +10 s, then every register period: 103 (or 322 first)
-every 3 s       look after the connections       from +10 s, every 5 s: 106 to one of them
+start           103 to every NameServer          after 10 s and then every register interval: 103 (or 322 first)
+every 3 s       reconnect                        from 10 s on, every 5 s: 106 to one NameServer
 acting master   every second a one-way 322 or 904 to all, and 105 or 901 to one
-a topic         103 with that topic, or 217      stop: 104 to each, ten seconds more, the end
+new topic       103 with that topic, or 217      stop: 104 to each, ten more seconds, end
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from random import Random
 from typing import Any, Final
 
 from routebook.codes import ResponseCode
-from routebook.fleet.broker_requests import BrokerVoice
+from routebook.fleet.broker_requests import BrokerRequests
 from routebook.fleet.live.broker_port import BrokerPort
-from routebook.fleet.live.connection import LiveLine
-from routebook.fleet.live.pace import Pace
+from routebook.fleet.live.connection import LiveConnection
+from routebook.fleet.live.time_scale import TimeScale
 from routebook.fleet.scenario import BrokerTerms
 from routebook.wire.command import Command
 
-_KEEP_MS: Final = 3_000
+_RECONNECT_MS: Final = 3_000
 _FIRST_REGISTER_MS: Final = 10_000
 _CLUSTER_QUERY_MS: Final = 5_000
 _HEARTBEAT_MS: Final = 1_000
@@ -30,35 +30,35 @@ CALL_TIMEOUT_MS: Final = 3_000
 
 
 class LiveBroker:
-    """One broker process. `start` and `crash` or `stop` may follow each other; all else is for one that is up."""
+    """One broker process. It can be started again after `crash` or `stop`; other methods need it to be up."""
 
     def __init__(
         self,
-        voice: BrokerVoice,
+        requests: BrokerRequests,
         terms: BrokerTerms,
-        lines: Sequence[LiveLine],
+        connections: Sequence[LiveConnection],
         *,
-        pace: Pace,
-        draw: Random,
+        time_scale: TimeScale,
+        rng: Random,
         port: BrokerPort | None = None,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
-        self.voice = voice
-        self.lines = lines
+        self.requests = requests
+        self.connections = connections
         self.port = port
-        self.registered = 0  # registrations that were taken
+        self.registered = 0  # accepted registrations
         self.refused = 0
-        self.delay_ms = 0  # its registrations come late by up to so much
-        self.problem: BaseException | None = None  # what ended one of its tasks, which nothing should
+        self.delay_ms = 0  # maximum random delay of registrations and heartbeats
+        self.problem: BaseException | None = None  # exception of a background task, which is a bug
         self._terms = terms
-        self._pace = pace
-        self._draw = draw
+        self._time_scale = time_scale
+        self._rng = rng
         self.now_ms = now_ms
         self._awake = asyncio.Event()
-        self._leaving = False
+        self._stopping = False
         self._tasks: list[asyncio.Task[None]] = []
 
-    # its life
+    # start and stop
 
     @property
     def is_up(self) -> bool:
@@ -69,144 +69,148 @@ class LiveBroker:
         return self.is_up and not self._awake.is_set()
 
     @property
-    def is_heard(self) -> bool:
-        """Whether it could say something to a NameServer, also while it starts."""
-        return self._awake.is_set() and any(line.is_open and not line.is_cut for line in self.lines)
+    def can_send(self) -> bool:
+        """Whether it can send to at least one NameServer."""
+        return self._awake.is_set() and any(
+            connection.is_open and not connection.is_cut for connection in self.connections
+        )
 
     async def start(self) -> None:
-        """Connect to all NameServers and register; then go on by itself."""
-        for line in self.lines:
-            line.reset()
-        self._leaving = False
+        """Connect to all NameServers and register; then run the periodic tasks."""
+        for connection in self.connections:
+            connection.reset()
+        self._stopping = False
         self._awake.set()
         await self._connect()
         await self._register(force=True)
-        self._go_on(self._keep_connected())
-        self._go_on(self._keep_registered())
-        self._go_on(self._keep_asking())
+        self._run_task(self._reconnect())
+        self._run_task(self._register_periodically())
+        self._run_task(self._query_cluster())
         if self._terms.acting_master != "off":
-            self._go_on(self._keep_beating())
-            self._go_on(self._keep_looking())
+            self._run_task(self._send_heartbeats())
+            self._run_task(self._query_members())
 
     async def stop(self, *, linger: bool = True) -> None:
-        """In order: 104 to one after the other, first thing; then it lives ten seconds more, but does not register."""
-        self._leaving = True
-        farewell = self.voice.farewell()
-        for line in self.lines:
-            await line.ask(farewell, timeout_ms=CALL_TIMEOUT_MS)
+        """Stop cleanly: send 104 to each NameServer, then stay connected for ten seconds without registering."""
+        self._stopping = True
+        unregistration = self.requests.unregistration()
+        for connection in self.connections:
+            await connection.request(unregistration, timeout_ms=CALL_TIMEOUT_MS)
         if linger:
-            await self._pace.sleep(_LINGER_MS)
-        self._end()
-        await asyncio.gather(*(line.close() for line in self.lines))
+            await self._time_scale.sleep(_LINGER_MS)
+        self._cancel_tasks()
+        await asyncio.gather(*(connection.close() for connection in self.connections))
 
     def crash(self) -> None:
-        """Its connections close, and that is all."""
-        self._end()
-        for line in self.lines:
-            line.drop()
+        """End the process: connections close without an unregistration."""
+        self._cancel_tasks()
+        for connection in self.connections:
+            connection.drop()
 
     def vanish(self) -> None:
-        """Its machine is gone: nothing is sent any more, not even the end of its connections."""
-        self._end()
-        for line in self.lines:
-            line.cut()
+        """Fail silently, like a machine that loses power: connections do not even close."""
+        self._cancel_tasks()
+        for connection in self.connections:
+            connection.cut()
 
     async def close(self) -> None:
-        """End without a word to anybody, whatever state it is in."""
-        self._end()
-        await asyncio.gather(*(line.close() for line in self.lines))
+        """Release all resources in any state, without an unregistration."""
+        self._cancel_tasks()
+        await asyncio.gather(*(connection.close() for connection in self.connections))
         if self.port is not None:
             self.port.close()
 
     def freeze(self) -> None:
-        """It stands still, with its connections open."""
+        """Hang, with connections open."""
         self._awake.clear()
 
     def thaw(self) -> None:
-        """It goes on; what was due meanwhile is done now."""
+        """Continue; overdue tasks run at once."""
         self._awake.set()
 
-    # what it does when asked to
+    # on demand
 
     async def announce(self, topics: Sequence[str]) -> None:
-        """Topics were created or changed."""
-        for command in self.voice.incremental(topics, self.now_ms()):
+        """Register created or changed topics."""
+        for command in self.requests.incremental(topics, self.now_ms()):
             await self._to_all(command, REGISTER_TIMEOUT_MS)
 
     async def register(self) -> None:
-        """Out of turn: its role changed."""
+        """Register outside the regular interval, after a role change."""
         await self._register(force=True)
 
-    # what it does by itself
+    # periodic tasks
 
-    async def _keep_connected(self) -> None:
-        async for _ in self._pace.every(_KEEP_MS, first_ms=_KEEP_MS):
+    async def _reconnect(self) -> None:
+        async for _ in self._time_scale.every(_RECONNECT_MS, first_ms=_RECONNECT_MS):
             await self._awake.wait()
             await self._connect()
 
-    async def _keep_registered(self) -> None:
-        async for _ in self._pace.every(self._terms.register_every, first_ms=_FIRST_REGISTER_MS):
+    async def _register_periodically(self) -> None:
+        async for _ in self._time_scale.every(self._terms.register_every, first_ms=_FIRST_REGISTER_MS):
             await self._awake.wait()
             if self.delay_ms:
-                await self._pace.sleep(self._draw.random() * self.delay_ms)
+                await self._time_scale.sleep(self._rng.random() * self.delay_ms)
             await self._register(force=self._terms.force_register)
 
-    async def _keep_asking(self) -> None:
-        async for _ in self._pace.every(_CLUSTER_QUERY_MS, first_ms=_FIRST_REGISTER_MS):
+    async def _query_cluster(self) -> None:
+        async for _ in self._time_scale.every(_CLUSTER_QUERY_MS, first_ms=_FIRST_REGISTER_MS):
             await self._awake.wait()
-            await self._to_one(self.voice.cluster_query())
+            await self._to_one(self.requests.cluster_query())
 
-    async def _keep_beating(self) -> None:
-        async for _ in self._pace.every(_HEARTBEAT_MS, first_ms=_HEARTBEAT_MS):
+    async def _send_heartbeats(self) -> None:
+        async for _ in self._time_scale.every(_HEARTBEAT_MS, first_ms=_HEARTBEAT_MS):
             await self._awake.wait()
             if self.delay_ms:
-                await self._pace.sleep(self._draw.random() * self.delay_ms)
-            beat = self.voice.heartbeat()
-            await asyncio.gather(*(line.tell(beat) for line in self.lines))
+                await self._time_scale.sleep(self._rng.random() * self.delay_ms)
+            heartbeat = self.requests.heartbeat()
+            await asyncio.gather(*(connection.send_oneway(heartbeat) for connection in self.connections))
 
-    async def _keep_looking(self) -> None:
-        async for _ in self._pace.every(_HEARTBEAT_MS, first_ms=_HEARTBEAT_MS):
+    async def _query_members(self) -> None:
+        async for _ in self._time_scale.every(_HEARTBEAT_MS, first_ms=_HEARTBEAT_MS):
             await self._awake.wait()
-            await self._to_one(self.voice.member_query())
+            await self._to_one(self.requests.member_query())
 
     async def _connect(self) -> None:
-        await asyncio.gather(*(line.connect() for line in self.lines))
+        await asyncio.gather(*(connection.connect() for connection in self.connections))
 
     async def _register(self, *, force: bool) -> None:
-        if self._leaving or (not force and not await self._has_news()):
+        if self._stopping or (not force and not await self._is_outdated()):
             return
-        for command in self.voice.registration(self.now_ms()):
+        for command in self.requests.registration(self.now_ms()):
             await self._to_all(command, REGISTER_TIMEOUT_MS)
 
-    async def _has_news(self) -> bool:
-        """Java: needRegister, if any NameServer says so, or says nothing."""
-        query = self.voice.version_query(oneway=False)
-        answers = await asyncio.gather(*(line.ask(query, timeout_ms=CALL_TIMEOUT_MS) for line in self.lines))
+    async def _is_outdated(self) -> bool:
+        """Java: needRegister: whether any NameServer has another version, or does not answer."""
+        query = self.requests.version_query(oneway=False)
+        answers = await asyncio.gather(
+            *(connection.request(query, timeout_ms=CALL_TIMEOUT_MS) for connection in self.connections)
+        )
         return any(answer is None or answer.field("changed") != "false" for answer in answers)
 
     async def _to_all(self, command: Command, timeout_ms: float) -> None:
-        asking = (line.ask(command, timeout_ms=timeout_ms) for line in self.lines)
-        for answer in await asyncio.gather(*asking):
+        calls = (connection.request(command, timeout_ms=timeout_ms) for connection in self.connections)
+        for answer in await asyncio.gather(*calls):
             if answer is not None:
                 self.registered += answer.code == ResponseCode.SUCCESS
                 self.refused += answer.code != ResponseCode.SUCCESS
 
     async def _to_one(self, command: Command) -> None:
-        """The same NameServer as long as there is a connection to it."""
-        line = next((line for line in self.lines if line.is_open), None)
-        if line is not None:
-            await line.ask(command, timeout_ms=CALL_TIMEOUT_MS)
+        """Send to the first NameServer with an open connection."""
+        connection = next((connection for connection in self.connections if connection.is_open), None)
+        if connection is not None:
+            await connection.request(command, timeout_ms=CALL_TIMEOUT_MS)
 
-    def _go_on(self, work: Coroutine[Any, Any, None]) -> None:
+    def _run_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._task_ended)
         self._tasks.append(task)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _task_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
             self.problem = self.problem or task.exception()
 
-    def _end(self) -> None:
+    def _cancel_tasks(self) -> None:
         for task in self._tasks:
             task.cancel()
         self._tasks = []

@@ -1,7 +1,6 @@
-"""A broker's own port: takes connections of clients, answers what is a matter of manners, and declines the rest.
+"""A simulated broker's own port: accepts clients and answers heartbeats, but stores no messages.
 
-It has no store. It does not send, pull or keep messages; who asks for that gets code 3, as from a broker that does not
-know the request, unless a test brings an answer of its own.
+Other requests get code 3 (request code not supported), unless a test supplies its own answers.
 """
 
 import asyncio
@@ -18,42 +17,42 @@ from routebook.wire.peer import Peer
 
 HEART_BEAT: Final = 34
 UNREGISTER_CLIENT: Final = 35
-_REMEMBERED: Final = 10_000
+_MAX_RECEIVED: Final = 10_000
 
 Answer: TypeAlias = Callable[[Command], Reply]
 
 
-def _polite(_command: Command) -> Reply:
+def _success(_command: Command) -> Reply:
     return Reply()
 
 
-_MANNERS: Final[Mapping[int, Answer]] = {
-    HEART_BEAT: _polite,
-    UNREGISTER_CLIENT: _polite,
-    RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: _polite,
+_DEFAULT_ANSWERS: Final[Mapping[int, Answer]] = {
+    HEART_BEAT: _success,
+    UNREGISTER_CLIENT: _success,
+    RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: _success,
 }
 
 
 class BrokerPort:
-    """Listens from `start` to `close`. `received` is what came, the newest last."""
+    """Listens from `start` to `close`. `received` holds the requests, newest last."""
 
     def __init__(self, *, answers: Mapping[int, Answer] | None = None) -> None:
-        """`answers` are by request code, and go before those that it has itself."""
-        self.received: deque[Command] = deque(maxlen=_REMEMBERED)
+        """`answers`, by request code, override the default ones."""
+        self.received: deque[Command] = deque(maxlen=_MAX_RECEIVED)
         self.connections = 0  # open now
         self.port = 0
-        self._answers = {**_MANNERS, **(answers or {})}
+        self._answers = {**_DEFAULT_ANSWERS, **(answers or {})}
         self._server: asyncio.Server | None = None
         self._transports: set[asyncio.Transport] = set()
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Raises OSError if the port cannot be had."""
+        """Start to listen. Raises OSError if the port is not available."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: _Visitor(self), host, port)
+        self._server = await loop.create_server(lambda: _ClientProtocol(self), host, port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     def close(self) -> None:
-        """End, and every connection with it."""
+        """Stop listening and abort all connections."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -61,18 +60,18 @@ class BrokerPort:
             transport.abort()
 
     def answer(self, command: Command) -> Reply:
-        """What is answered."""
+        """Return the reply to a request."""
         self.received.append(command)
         answer = self._answers.get(command.code)
         if answer is not None:
             return answer(command)
         return Reply(code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f" request type {command.code} not supported")
 
-    def came(self, transport: asyncio.Transport) -> None:
+    def connection_opened(self, transport: asyncio.Transport) -> None:
         self._transports.add(transport)
         self.connections = len(self._transports)
 
-    def went(self, transport: asyncio.Transport) -> None:
+    def connection_closed(self, transport: asyncio.Transport) -> None:
         self._transports.discard(transport)
         self.connections = len(self._transports)
 
@@ -86,8 +85,8 @@ class BrokerPort:
         self.close()
 
 
-class _Visitor(asyncio.Protocol):
-    """One connection to a broker."""
+class _ClientProtocol(asyncio.Protocol):
+    """One client connection to a broker."""
 
     _transport: asyncio.Transport
 
@@ -97,7 +96,7 @@ class _Visitor(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._port.came(self._transport)
+        self._port.connection_opened(self._transport)
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -112,4 +111,4 @@ class _Visitor(asyncio.Protocol):
             self._transport.abort()
 
     def connection_lost(self, _exc: Exception | None) -> None:
-        self._port.went(self._transport)
+        self._port.connection_closed(self._transport)

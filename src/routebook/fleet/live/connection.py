@@ -1,6 +1,7 @@
-"""A broker's connection to one NameServer: kept open, and cut or dropped as faults demand."""
+"""A simulated broker's connection to one NameServer, which faults can cut or drop."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 from typing import Final
@@ -12,30 +13,45 @@ from routebook.client.dial import open_link
 from routebook.client.link import Link
 from routebook.client.signing import Credentials, signed
 from routebook.errors import ConnectionFailed, TimedOut
-from routebook.fleet.live.pace import Pace
-from routebook.fleet.live.traffic import Traffic
+from routebook.fleet.live.time_scale import TimeScale
 from routebook.wire.command import Command, SerializeType
 
 _OPAQUES: Final = 1 << 31
 _CONNECT_S: Final = 3.0
-_LEAST_TIMEOUT_S: Final = 1.0  # however fast a fleet's time passes, the machine is as slow as ever
+_MIN_TIMEOUT_S: Final = 1.0  # real time: a fast time scale does not make the machine faster
 
 
-class LiveLine:
-    """One TCP connection at a time. What it cannot deliver is lost, as it would be for a broker: the next try comes."""
+class TrafficCounters:
+    """Counters of requests and answers by code, and of failures, for a whole fleet."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[int] = Counter()
+        self.answers: Counter[int] = Counter()
+        self.timeouts = 0
+        self.failures = 0  # connections that could not be opened, or broke during a request
+        self.connected = 0
+
+    @property
+    def total(self) -> int:
+        """All requests."""
+        return sum(self.requests.values())
+
+
+class LiveConnection:
+    """One TCP connection at a time. Requests that cannot be delivered are lost, as in a real broker."""
 
     def __init__(
         self,
         address: Address,
         *,
-        pace: Pace,
-        traffic: Traffic,
+        time_scale: TimeScale,
+        traffic: TrafficCounters,
         serialize_type: SerializeType = SerializeType.JSON,
         opaques: Iterator[int] | None = None,
         credentials: Credentials | None = None,
     ) -> None:
         self.address = address
-        self._pace = pace
+        self._time_scale = time_scale
         self._traffic = traffic
         self._serialize_type = serialize_type
         self._opaques = opaques or count()
@@ -43,19 +59,19 @@ class LiveLine:
         self._link: Link | None = None
         self._healed = asyncio.Event()
         self._healed.set()
-        self._given_up = False
+        self._abandoned = False  # closed by the broker during a partition
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a connection, as far as the broker knows."""
-        return self._link is not None and not self._link.closed and not self._given_up
+        """Whether the connection is open from the broker's view."""
+        return self._link is not None and not self._link.closed and not self._abandoned
 
     @property
     def is_cut(self) -> bool:
         return not self._healed.is_set()
 
     async def connect(self) -> bool:
-        """Open it, if it is not; whether it is open now."""
+        """Open the connection if needed; return whether it is open."""
         if self.is_open:
             return True
         if not self._healed.is_set():
@@ -65,27 +81,27 @@ class LiveLine:
         except ConnectionFailed:
             self._traffic.failures += 1
             return False
-        if not self._healed.is_set():  # meanwhile
+        if not self._healed.is_set():  # cut while connecting
             await link.aclose()
             return False
         self._link = link
-        self._given_up = False
+        self._abandoned = False
         self._traffic.connected += 1
         return True
 
-    async def ask(self, command: Command, *, timeout_ms: float) -> Command | None:
-        """The answer, or None. Java: a call that times out closes its connection."""
+    async def request(self, command: Command, *, timeout_ms: float) -> Command | None:
+        """Return the answer, or None. Java: a call that times out closes its connection."""
         link = self._link
         if link is None or not self.is_open:
             return None
         try:
-            async with asyncio.timeout(max(self._pace.s(timeout_ms), _LEAST_TIMEOUT_S)):
-                await self._healed.wait()  # nothing gets through; what was sent arrives when it does
+            async with asyncio.timeout(max(self._time_scale.seconds(timeout_ms), _MIN_TIMEOUT_S)):
+                await self._healed.wait()  # during a partition the request is in transit
                 self._traffic.requests[command.code] += 1
                 answer = await link.ask(self._stamped(command), self._serialize_type)
         except TimeoutError:
             self._traffic.timeouts += 1
-            self._give_up(link)
+            self._abandon(link)
             return None
         except ConnectionFailed:
             self._traffic.failures += 1
@@ -93,8 +109,8 @@ class LiveLine:
         self._traffic.answers[answer.code] += 1
         return answer
 
-    async def tell(self, command: Command) -> None:
-        """One-way."""
+    async def send_oneway(self, command: Command) -> None:
+        """Send a one-way request."""
         link = self._link
         if link is None or not self.is_open or self.is_cut:
             return
@@ -106,37 +122,37 @@ class LiveLine:
             self._traffic.failures += 1
 
     def cut(self) -> None:
-        """Nothing gets through any more, in either direction; both sides still have their connection."""
+        """Start a network partition: nothing gets through, but both sides keep the connection."""
         self._healed.clear()
 
     async def heal(self) -> None:
-        """Things get through again; among them the end of a connection that the broker gave up."""
+        """End the partition. The close of an abandoned connection now gets through."""
         self._healed.set()
-        if self._given_up:
+        if self._abandoned:
             await self.close()
 
     def reset(self) -> None:
-        """As of a process that has just started: not cut, not connected."""
+        """Reset to the state of a new process: not cut, not connected."""
         self.drop()
         self._healed.set()
-        self._given_up = False
+        self._abandoned = False
 
     def drop(self) -> None:
-        """End it as the end of a process does."""
+        """Abort the connection, as at the end of a process."""
         link, self._link = self._link, None
         if link is not None:
-            link.fail(TimedOut(str(self.address), "was dropped on this side"))
+            link.fail(TimedOut(str(self.address), "dropped by the simulated broker"))
 
     async def close(self) -> None:
-        """End it in order."""
+        """Close the connection cleanly."""
         link, self._link = self._link, None
-        self._given_up = False
+        self._abandoned = False
         if link is not None:
             await link.aclose()
 
-    def _give_up(self, link: Link) -> None:
+    def _abandon(self, link: Link) -> None:
         if self.is_cut:
-            self._given_up = True  # its farewell does not get through, either
+            self._abandoned = True  # the close does not get through, either
         elif link is self._link:
             self.drop()
 

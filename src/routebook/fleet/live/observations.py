@@ -1,27 +1,27 @@
-"""What clients saw of each topic: how often they asked, and for how long there was no route, or nothing to write to.
+"""What clients observed per topic: look-ups, misses, and the time without a route or a writable queue. Pure.
 
-Pure; times are seconds of any clock that only grows. A client knows only when it asks, so a stretch without a route
-lasts from the look-up that found none to the one that found one.
+Times are seconds of a monotonic clock. An interval without a route lasts from the look-up that found none to the next
+one that found one.
 """
 
 import msgspec
 
 
-class TopicSeen(msgspec.Struct, kw_only=True):
-    """All clients' view of one topic; times are those of the client that fared worst."""
+class TopicObservation(msgspec.Struct, kw_only=True):
+    """The observations of all clients for one topic; times are those of the worst client."""
 
     topic: str
     lookups: int = 0
     misses: int = 0
     errors: int = 0
-    clients: int = 0  # that were without a route at some time
+    clients: int = 0  # without a route at some time
     without_route_s: float = 0.0
-    longest_s: float = 0.0  # without a route, at one stretch
-    without_queue_s: float = 0.0  # with or without a route, no queue to write to
+    longest_s: float = 0.0  # longest interval without a route
+    without_queue_s: float = 0.0  # without a writable queue
 
 
-class _Eye:
-    """One client's view of one topic."""
+class _ClientView:
+    """The observations of one client for one topic."""
 
     __slots__ = ("longest_s", "no_queue_since", "no_queue_total", "no_route_since", "no_route_total", "routes")
 
@@ -33,12 +33,12 @@ class _Eye:
         self.longest_s = 0.0
         self.routes = 0
 
-    def saw(self, now_s: float, *, route: bool, writable: bool) -> None:
+    def record(self, now_s: float, *, route: bool, writable: bool) -> None:
         self.routes += route
         if route and self.no_route_since is not None:
-            stretch = now_s - self.no_route_since
-            self.no_route_total += stretch
-            self.longest_s = max(self.longest_s, stretch)
+            interval_s = now_s - self.no_route_since
+            self.no_route_total += interval_s
+            self.longest_s = max(self.longest_s, interval_s)
             self.no_route_since = None
         elif not route and self.no_route_since is None:
             self.no_route_since = now_s
@@ -49,54 +49,49 @@ class _Eye:
             self.no_queue_since = now_s
 
 
-class Sightings:
-    """Told of every look-up."""
+class Observations:
+    """Collects the result of every look-up."""
 
     def __init__(self) -> None:
-        self._topics: dict[str, TopicSeen] = {}
-        self._eyes: dict[tuple[str, int], _Eye] = {}
+        self._topics: dict[str, TopicObservation] = {}
+        self._views: dict[tuple[str, int], _ClientView] = {}
 
-    def saw(self, topic: str, client: int, now_s: float, *, route: bool, writable: bool) -> None:
-        """A NameServer answered."""
-        seen = self._seen(topic)
-        seen.lookups += 1
-        seen.misses += not route
-        eye = self._eyes.get((topic, client))
-        if eye is None:
-            eye = self._eyes[topic, client] = _Eye()
-        eye.saw(now_s, route=route, writable=writable)
+    def answered(self, topic: str, client: int, now_s: float, *, route: bool, writable: bool) -> None:
+        """Record an answered look-up."""
+        total, view = self._entries(topic, client)
+        total.lookups += 1
+        total.misses += not route
+        view.record(now_s, route=route, writable=writable)
 
     def failed(self, topic: str, client: int, now_s: float) -> None:
-        """Nobody answered: what the client knew stands, as in Java; one that knew nothing knows nothing still."""
-        seen = self._seen(topic)
-        seen.lookups += 1
-        seen.errors += 1
-        eye = self._eyes.get((topic, client))
-        if eye is None:
-            eye = self._eyes[topic, client] = _Eye()
-        if not eye.routes:
-            eye.saw(now_s, route=False, writable=False)
+        """Record an unanswered look-up: as in Java, the client keeps the route it has, if any."""
+        total, view = self._entries(topic, client)
+        total.lookups += 1
+        total.errors += 1
+        if not view.routes:
+            view.record(now_s, route=False, writable=False)
 
     def without_route(self) -> int:
-        """How many topics some client has no route of, now."""
-        return len({topic for (topic, _), eye in self._eyes.items() if eye.no_route_since is not None})
+        """Return the number of topics for which some client currently has no route."""
+        return len({topic for (topic, _), view in self._views.items() if view.no_route_since is not None})
 
-    def report(self, now_s: float) -> list[TopicSeen]:
-        """All topics by name; what still lasts, lasts until now."""
-        seen = {topic: msgspec.structs.replace(one) for topic, one in self._topics.items()}
-        for (topic, _), eye in self._eyes.items():
-            one = seen[topic]
-            open_route = 0.0 if eye.no_route_since is None else now_s - eye.no_route_since
-            open_queue = 0.0 if eye.no_queue_since is None else now_s - eye.no_queue_since
-            no_route = eye.no_route_total + open_route
-            one.clients += no_route > 0
-            one.without_route_s = max(one.without_route_s, no_route)
-            one.longest_s = max(one.longest_s, eye.longest_s, open_route)
-            one.without_queue_s = max(one.without_queue_s, eye.no_queue_total + open_queue)
-        return [seen[topic] for topic in sorted(seen)]
+    def report(self, now_s: float) -> list[TopicObservation]:
+        """Return all topics sorted by name; open intervals end now."""
+        totals = {topic: msgspec.structs.replace(total) for topic, total in self._topics.items()}
+        for (topic, _), view in self._views.items():
+            total = totals[topic]
+            open_route = 0.0 if view.no_route_since is None else now_s - view.no_route_since
+            open_queue = 0.0 if view.no_queue_since is None else now_s - view.no_queue_since
+            no_route = view.no_route_total + open_route
+            total.clients += no_route > 0
+            total.without_route_s = max(total.without_route_s, no_route)
+            total.longest_s = max(total.longest_s, view.longest_s, open_route)
+            total.without_queue_s = max(total.without_queue_s, view.no_queue_total + open_queue)
+        return [totals[topic] for topic in sorted(totals)]
 
-    def _seen(self, topic: str) -> TopicSeen:
-        seen = self._topics.get(topic)
-        if seen is None:
-            seen = self._topics[topic] = TopicSeen(topic=topic)
-        return seen
+    def _entries(self, topic: str, client: int) -> tuple[TopicObservation, _ClientView]:
+        if topic not in self._topics:
+            self._topics[topic] = TopicObservation(topic=topic)
+        if (topic, client) not in self._views:
+            self._views[topic, client] = _ClientView()
+        return self._topics[topic], self._views[topic, client]

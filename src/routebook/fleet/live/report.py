@@ -1,16 +1,16 @@
-"""What a run came to: for machines as it is, for people in a page."""
+"""The report of a live run, as a struct and as text."""
 
 from collections.abc import Iterable
 
 import msgspec
 
-from routebook.fleet.live.observations import TopicSeen
+from routebook.fleet.live.observations import TopicObservation
 
-_SHOWN = 12  # topics that fared worst
+_MAX_TOPICS = 12  # shown, the worst first
 
 
-class FaultDone(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault that befell the fleet, so many seconds after the start (of the fleet's time)."""
+class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """An injected fault; times are seconds of fleet time after the start."""
 
     at_s: float
     kind: str
@@ -19,7 +19,7 @@ class FaultDone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is to be known afterwards. Times are the fleet's own, also where it ran faster."""
+    """The result of a run. Times are fleet times: with a time scale they differ from real time."""
 
     scenario: str
     seed: int
@@ -28,7 +28,7 @@ class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
     lasted_s: float
     brokers: int
     registrations: int
-    refused: int  # registrations that a NameServer did not take
+    refused: int  # rejected registrations
     unheard: int  # brokers that could not listen on their own port
     clients: int
     requests: dict[str, int]  # by code
@@ -39,20 +39,20 @@ class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
     misses: int
     errors: int
     topics_without_route: int
-    without_route_s: float  # the longest that any client was without the route of any topic, all in all
-    faults: tuple[FaultDone, ...]
+    without_route_s: float  # maximum total time of any client without a route for any topic
+    faults: tuple[FaultRecord, ...]
     left_out: int
-    topics: tuple[TopicSeen, ...]
+    topics: tuple[TopicObservation, ...]
 
 
-def lines(report: FleetReport) -> Iterable[str]:
-    """The report for people."""
+def format_report(report: FleetReport) -> Iterable[str]:
+    """Yield the lines of the report."""
     where = ", ".join(report.nameservers)
-    faster = "" if report.time_scale == 1 else f", {report.time_scale:g} times as fast as in real life"
+    faster = "" if report.time_scale == 1 else f", {report.time_scale:g} times as fast as real time"
     yield f"{report.scenario or 'fleet'}: {report.lasted_s:.0f} s of a fleet at {where}{faster} (seed {report.seed})"
     yield (
-        f"brokers    {report.brokers}; {report.registrations} registrations taken, {report.refused} refused"
-        + (f"; {report.unheard} without a port of their own" if report.unheard else "")
+        f"brokers    {report.brokers}; {report.registrations} registrations accepted, {report.refused} rejected"
+        + (f"; {report.unheard} could not listen on their port" if report.unheard else "")
     )
     codes = ", ".join(f"{code} × {count}" for code, count in report.requests.items())
     total = sum(report.requests.values())
@@ -61,18 +61,18 @@ def lines(report: FleetReport) -> Iterable[str]:
     yield f"faults     {len(report.faults)}{out}"
     yield (
         f"clients    {report.clients}; {report.lookups} look-ups, {report.misses} misses, {report.errors} unanswered; "
-        f"{report.topics_without_route} of {len(report.topics)} topics had no route for some client at some time"
+        f"{report.topics_without_route} of {len(report.topics)} topics were without a route for at least one client"
     )
-    worst = sorted(report.topics, key=lambda seen: (-seen.without_route_s, -seen.without_queue_s, seen.topic))
-    hurt = [seen for seen in worst if seen.without_route_s or seen.without_queue_s]
-    if not hurt:
+    worst = sorted(report.topics, key=lambda topic: (-topic.without_route_s, -topic.without_queue_s, topic.topic))
+    affected = [topic for topic in worst if topic.without_route_s or topic.without_queue_s]
+    if not affected:
         return
     yield ""
     yield f"{'topic':<28}{'no route':>10}{'longest':>10}{'no queue':>10}{'clients':>9}{'misses':>8}"
-    for seen in hurt[:_SHOWN]:
+    for topic in affected[:_MAX_TOPICS]:
         yield (
-            f"{seen.topic[:27]:<28}{seen.without_route_s:>9.1f}s{seen.longest_s:>9.1f}s"
-            f"{seen.without_queue_s:>9.1f}s{seen.clients:>9}{seen.misses:>8}"
+            f"{topic.topic[:27]:<28}{topic.without_route_s:>9.1f}s{topic.longest_s:>9.1f}s"
+            f"{topic.without_queue_s:>9.1f}s{topic.clients:>9}{topic.misses:>8}"
         )
-    if len(hurt) > _SHOWN:
-        yield f"… and {len(hurt) - _SHOWN} more"
+    if len(affected) > _MAX_TOPICS:
+        yield f"… and {len(affected) - _MAX_TOPICS} more"

@@ -1,4 +1,4 @@
-"""A fleet as it lives, in the terminal."""
+"""Live view of a running fleet in the terminal."""
 
 import asyncio
 from collections import deque
@@ -10,11 +10,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from routebook.fleet.live.report import FaultDone
+from routebook.fleet.live.report import FaultRecord
 from routebook.fleet.live.run import FleetRun, FleetStatus
 
 _REFRESH_S: Final = 0.5
-_RATE_OVER: Final = 6  # refreshes
+_RATE_SAMPLES: Final = 6  # refreshes over which the request rate is averaged
 
 
 class FleetView:
@@ -23,7 +23,7 @@ class FleetView:
     def __init__(self, run: FleetRun, console: Console) -> None:
         self._run = run
         self._console = console
-        self._counts: deque[tuple[float, int]] = deque(maxlen=_RATE_OVER)
+        self._counts: deque[tuple[float, int]] = deque(maxlen=_RATE_SAMPLES)
 
     async def show(self) -> None:
         """Refresh twice a second."""
@@ -33,7 +33,7 @@ class FleetView:
                 await asyncio.sleep(_REFRESH_S)
 
     def page(self) -> Group:
-        """All of it, as it is now."""
+        """Render the current status."""
         status = self._run.status()
         now = asyncio.get_running_loop().time()
         self._counts.append((now, status.requests))
@@ -54,7 +54,7 @@ def _numbers(status: FleetStatus, rate: float) -> Table:
     grid.add_row("brokers", brokers)
     missing = Text("all topics have a route", style="green")
     if status.without_route:
-        missing = Text(f"{status.without_route} topics without a route for somebody", style="red")
+        missing = Text(f"{status.without_route} topics without a route for at least one client", style="red")
     grid.add_row("clients", Text.assemble(f"{status.clients}: ", missing))
     trouble = f"{status.timeouts} timeouts, {status.failures} failures"
     grid.add_row("requests", Text(f"{rate:,.0f}/s, {status.requests:,} so far; {trouble}"))
@@ -70,7 +70,7 @@ def _bar(status: FleetStatus) -> Table:
     return grid
 
 
-def _faults(latest: tuple[FaultDone, ...]) -> Table:
+def _faults(latest: tuple[FaultRecord, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("at", "fault", "target", "for"):
         table.add_column(heading, justify="right" if heading in {"at", "for"} else "left")

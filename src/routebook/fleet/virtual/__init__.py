@@ -1,1 +1,1 @@
-"""A simulated fleet in virtual time."""
+"""The simulated fleet in virtual time: writes journals and the ground truth."""

@@ -1,4 +1,4 @@
-"""Clients in virtual time: who polls which NameServer for what, in closed form between two changes of routes."""
+"""Clients in virtual time: counts route look-ups in closed form between two changes of routes."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,29 +7,29 @@ import msgspec
 
 from routebook.codes import RequestCode
 from routebook.events import LookupMinute
-from routebook.fleet.client_profiles import Persona
+from routebook.fleet.client_profiles import ClientProfile
 from routebook.fleet.population import FleetClient
 from routebook.fleet.virtual.nameserver import VirtualNameServer
 from routebook.handlers import Caller, dispatch
 from routebook.rollup import LookupKey, LookupRollup
 from routebook.wire.command import Command
 
-_NOBODY: Final = -1
+_NO_CONNECTION: Final = -1
 
 
 class _Poll(msgspec.Struct, gc=False):
-    """One client asks for one topic, again and again: at `phase_ms`, and every `period_ms` from then on."""
+    """A client polls the route of one topic at `phase_ms` and then every `period_ms`."""
 
     key: LookupKey
-    persona: Persona
+    profile: ClientProfile
     phase_ms: int
     period_ms: int
-    home: int  # the NameServer it asks first
+    home: int  # index of the NameServer it uses first
     roams: bool
 
 
 class VirtualClients:
-    """All of them. `advance` counts up to a time, as long as nothing has changed; `take` ends a minute."""
+    """All clients. `advance` counts polls up to a time, before routes change; `take` ends a minute."""
 
     def __init__(self, clients: Sequence[FleetClient], *, poll_ms: int, nameservers: int, start_ms: int) -> None:
         self._rollups = [LookupRollup(max_keys=1 << 20) for _ in range(nameservers)]
@@ -42,7 +42,7 @@ class VirtualClients:
         self._spread()
 
     def advance(self, ns: VirtualNameServer, now_ms: int) -> None:
-        """All polls since the last time were answered with what this NameServer knows still."""
+        """Count all polls since the last call; their answers are those of the current tables."""
         number = ns.number
         since = self._since[number]
         if now_ms <= since:
@@ -63,11 +63,11 @@ class VirtualClients:
         self._since[number] = now_ms
 
     def take(self, ns: VirtualNameServer, minute_ms: int) -> list[LookupMinute]:
-        """What was asked in the minute that began then, in an order that does not tell when it was counted."""
-        return sorted(self._rollups[ns.number].take(minute_ms), key=_who_and_what)
+        """Return the rollups of a minute, in an order that does not depend on when they were counted."""
+        return sorted(self._rollups[ns.number].take(minute_ms), key=lambda row: (row.client, row.topic))
 
-    def nameserver_is(self, ns: VirtualNameServer, now_ms: int, *, up: bool) -> None:
-        """One came or went: who finds it gone asks the next, and stays there. All must have been advanced before."""
+    def set_nameserver_up(self, ns: VirtualNameServer, now_ms: int, *, up: bool) -> None:
+        """Mark a NameServer as up or down; its clients move to the next one. All must have been advanced before."""
         self._up[ns.number] = up
         self._since[ns.number] = now_ms
         if not up:
@@ -88,45 +88,41 @@ class VirtualClients:
             if not poll.roams:
                 self._asked[poll.home].append(poll)
                 continue
-            for turn in range(count):  # a different one each time
+            for turn in range(count):  # another NameServer each time
                 own = msgspec.structs.replace(
                     poll, phase_ms=poll.phase_ms + turn * poll.period_ms, period_ms=poll.period_ms * count
                 )
                 self._asked[(poll.home + turn) % count].append(own)
 
     def _size(self, ns: VirtualNameServer, poll: _Poll, now_ms: int) -> int | None:
-        """How long the answer is; None where there is no route."""
+        """Return the size of the answer; None without a route."""
         answers = self._answers[ns.number]
         if self._stamps[ns.number] != ns.changes:
             self._stamps[ns.number] = ns.changes
             answers.clear()
-        key = (poll.key.topic, poll.persona.version)
+        key = (poll.key.topic, poll.profile.version)
         if key not in answers:
-            ext: dict[str, str | None] = {"topic": poll.key.topic, **poll.persona.ext}
-            version, language = poll.persona.version, poll.persona.language
+            ext: dict[str, str | None] = {"topic": poll.key.topic, **poll.profile.ext}
+            version, language = poll.profile.version, poll.profile.language
             command = Command(RequestCode.GET_ROUTEINFO_BY_TOPIC, 0, 0, version, language, None, ext)
-            reply = dispatch(ns.running, command, Caller(_NOBODY, poll.key.client), now_ms).reply
+            reply = dispatch(ns.running, command, Caller(_NO_CONNECTION, poll.key.client), now_ms).reply
             answers[key] = None if reply is None or reply.body is None else len(reply.body)
         return answers[key]
 
 
-def _who_and_what(row: LookupMinute) -> tuple[str, str]:
-    return row.client, row.topic
-
-
 def _polls(client: FleetClient, poll_ms: int, nameservers: int, start_ms: int) -> list[_Poll]:
-    persona = client.persona
+    profile = client.profile
     host = f"127.32.{client.number // 250}.{client.number % 250 + 1}"
     phase_ms = start_ms + int(client.phase * poll_ms)
     home = client.number % nameservers
     return [
         _Poll(
-            LookupKey(topic, host, persona.language, persona.version),
-            persona,
-            phase_ms + order,  # one after the other
+            LookupKey(topic, host, profile.language, profile.version),
+            profile,
+            phase_ms + order,  # topics one after the other
             poll_ms,
             home,
-            persona.roams,
+            profile.roams,
         )
         for order, topic in enumerate(client.topics_asked)
     ]

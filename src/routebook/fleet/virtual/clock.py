@@ -1,4 +1,4 @@
-"""Virtual time: what is to be done, in order; and how long the network takes, by chance."""
+"""Virtual time: a heap of scheduled calls, and random network delays."""
 
 import heapq
 from collections.abc import Callable
@@ -6,51 +6,51 @@ from itertools import count
 from random import Random
 from typing import Final, TypeAlias
 
-from routebook.fleet.virtual.broker import VirtualLine
+from routebook.fleet.virtual.broker import VirtualConnection
 
-_NETWORK_MS: Final = 30
+_MAX_NETWORK_MS: Final = 30
 
-Step: TypeAlias = Callable[[int], None]  # told the time
-LineStep: TypeAlias = Callable[[VirtualLine, int], None]
+Call: TypeAlias = Callable[[int], None]  # receives the time
+ConnectionCall: TypeAlias = Callable[[VirtualConnection, int], None]
 
 
-class VirtualTime:
-    """A heap of steps."""
+class VirtualClock:
+    """Runs scheduled calls in order of time; calls at the same time in order of scheduling."""
 
-    def __init__(self, draw: Random) -> None:
-        self.draw = draw
-        self._queue: list[tuple[int, int, Step]] = []
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self._queue: list[tuple[int, int, Call]] = []
         self._order = count()
 
-    def at(self, at_ms: int, step: Step) -> None:
-        """Do this then; of two at one time, the first that was planned."""
-        heapq.heappush(self._queue, (at_ms, next(self._order), step))
+    def call_at(self, at_ms: int, call: Call) -> None:
+        """Schedule a call."""
+        heapq.heappush(self._queue, (at_ms, next(self._order), call))
 
-    def soon(self, now_ms: int, step: Step) -> None:
-        """When the network has carried it."""
-        self.at(now_ms + self.draw.randint(1, _NETWORK_MS), step)
+    def call_soon(self, now_ms: int, call: Call) -> None:
+        """Schedule a call after a network delay."""
+        self.call_at(now_ms + self.rng.randint(1, _MAX_NETWORK_MS), call)
 
-    def for_line(self, line: VirtualLine, at_ms: int, step: LineStep) -> None:
-        """Do this then, unless the line's plan is another one by then."""
-        plan = line.plan
+    def call_at_for(self, conn: VirtualConnection, at_ms: int, call: ConnectionCall) -> None:
+        """Schedule a call for a connection; `conn.cancel_planned` cancels it."""
+        generation = conn.generation
 
-        def if_still_planned(now_ms: int) -> None:
-            if line.plan == plan:
-                step(line, now_ms)
+        def if_current(now_ms: int) -> None:
+            if conn.generation == generation:
+                call(conn, now_ms)
 
-        self.at(at_ms, if_still_planned)
+        self.call_at(at_ms, if_current)
 
-    def soon_for(self, line: VirtualLine, now_ms: int, step: LineStep) -> None:
-        """The same, when the network has carried it."""
-        self.for_line(line, now_ms + self.draw.randint(1, _NETWORK_MS), step)
+    def call_soon_for(self, conn: VirtualConnection, now_ms: int, call: ConnectionCall) -> None:
+        """Schedule a call for a connection after a network delay."""
+        self.call_at_for(conn, now_ms + self.rng.randint(1, _MAX_NETWORK_MS), call)
 
     def run_until(self, end_ms: int, on_hour: Callable[[int], None] | None = None) -> None:
-        """Go through all steps up to then. `on_hour` hears the time once an hour."""
+        """Run all calls up to a time. `on_hour` is called once per hour of virtual time."""
         queue = self._queue
         hour = 0
         while queue and queue[0][0] <= end_ms:
-            now_ms, _, step = heapq.heappop(queue)
-            step(now_ms)
+            now_ms, _, call = heapq.heappop(queue)
+            call(now_ms)
             if on_hour is not None and now_ms // 3_600_000 != hour:
                 hour = now_ms // 3_600_000
                 on_hour(now_ms)

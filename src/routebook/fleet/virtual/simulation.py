@@ -1,4 +1,4 @@
-"""Days of a fleet in minutes: virtual time, the real core, and the journals and the truth that come of it.
+"""Simulates days of a fleet in minutes with the real core in virtual time; writes journals and the ground truth.
 
 The same seed gives the same files, byte for byte.
 """
@@ -14,23 +14,23 @@ from routebook.codes import DEFAULT_HEARTBEAT_TIMEOUT_MS
 from routebook.errors import UsageError
 from routebook.events import Event
 from routebook.fleet.broker_requests import NOT_ACTIVE_MS
-from routebook.fleet.incidents import DAY_MS, Incident, make_timetable
-from routebook.fleet.population import take_census
-from routebook.fleet.randomness import chance
+from routebook.fleet.incidents import DAY_MS, Incident, build_schedule
+from routebook.fleet.population import build_population
+from routebook.fleet.randomness import random_stream
 from routebook.fleet.scenario import Scenario
-from routebook.fleet.virtual.clock import VirtualTime
+from routebook.fleet.virtual.clock import VirtualClock
 from routebook.fleet.virtual.faults import VirtualFaults
 from routebook.fleet.virtual.fleet import MINUTE_MS, VirtualFleet
 from routebook.fleet.virtual.nameserver import VirtualNameServer
-from routebook.fleet.virtual.truth import Terms, tell
+from routebook.fleet.virtual.truth import Timing, truth_of
 
-MOST_NAMESERVERS: Final = 16
+MAX_NAMESERVERS: Final = 16
 TRUTH_FILE: Final = "truth.jsonl"
-_MOST_DAYS: Final = 3660
+MAX_DAYS: Final = 3660
 
 
 class SimulationReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """The result of a simulation."""
 
     scenario: str
     days: float
@@ -39,14 +39,14 @@ class SimulationReport(msgspec.Struct, frozen=True, kw_only=True):
     topics: int
     clients: int
     incidents: dict[str, int]
-    left_out: int  # would have collided with others
+    left_out: int  # incidents that would have overlapped
     records: dict[str, int]  # by NameServer
     text_bytes: int
     disk_bytes: int
 
 
 class Simulation:
-    """`run` does it all."""
+    """One simulation; call `run` once."""
 
     def __init__(
         self, scenario: Scenario, *, days: float, seed: int, nameservers: int, start_ms: int, out: Path
@@ -59,44 +59,46 @@ class Simulation:
         self._start_ms = start_ms
         self._end_ms = start_ms + int(days * DAY_MS)
         self._out = out
-        self._boots = chance(seed, "boots")
-        self._census = take_census(scenario, seed)
-        self._timetable = make_timetable(
-            scenario, self._census, seed=seed, duration_ms=int(days * DAY_MS), nameservers=nameservers, daily=True
+        self._boots = random_stream(seed, "boots")
+        self._population = build_population(scenario, seed)
+        self._schedule = build_schedule(
+            scenario, self._population, seed=seed, duration_ms=int(days * DAY_MS), nameservers=nameservers, daily=True
         )
-        self._nameservers = [VirtualNameServer(k, out, on_events=self._happened) for k in range(nameservers)]
-        self._time = VirtualTime(chance(seed, "network"))
-        self._fleet = VirtualFleet(scenario, self._census, self._nameservers, self._time, seed=seed, start_ms=start_ms)
+        self._nameservers = [VirtualNameServer(k, out, on_events=self._on_events) for k in range(nameservers)]
+        self._clock = VirtualClock(random_stream(seed, "network"))
+        self._fleet = VirtualFleet(
+            scenario, self._population, self._nameservers, self._clock, seed=seed, start_ms=start_ms
+        )
         self._faults = VirtualFaults(self._fleet, start_ms=start_ms, boot=self._boot)
 
-    def run(self, progress: Callable[[float], None] | None = None) -> SimulationReport:
-        """Go through all of it. `progress` hears every hour of it which part is done."""
-        start_ms, end_ms, time = self._start_ms, self._end_ms, self._time
+    def run(self, on_progress: Callable[[float], None] | None = None) -> SimulationReport:
+        """Run the simulation. `on_progress` receives the finished share, once per simulated hour."""
+        start_ms, end_ms, clock = self._start_ms, self._end_ms, self._clock
         for ns in self._nameservers:
             ns.start(start_ms, boot=self._boot())
         for broker in self._fleet.brokers:
-            time.at(start_ms + time.draw.randrange(MINUTE_MS // 2), partial(self._fleet.begin, broker))
-        time.at(start_ms + MINUTE_MS, self._fleet.turn_minutes)
+            clock.call_at(start_ms + clock.rng.randrange(MINUTE_MS // 2), partial(self._fleet.start_broker, broker))
+        clock.call_at(start_ms + MINUTE_MS, self._fleet.end_minutes)
         with (self._out / TRUTH_FILE).open("wb") as truth:
-            for number, incident in enumerate(self._timetable.incidents, 1):
-                time.at(start_ms + incident.at_ms, partial(self._befall, incident, number, truth))
-            on_hour = None if progress is None else lambda now: progress((now - start_ms) / (end_ms - start_ms))
-            time.run_until(end_ms, on_hour)
+            for number, incident in enumerate(self._schedule.incidents, 1):
+                clock.call_at(start_ms + incident.at_ms, partial(self._inject, incident, number, truth))
+            on_hour = None if on_progress is None else lambda now: on_progress((now - start_ms) / (end_ms - start_ms))
+            clock.run_until(end_ms, on_hour)
         for ns in self._nameservers:
             if ns.core is not None:
                 self._faults.stop_nameserver(ns, end_ms)
             ns.journal.close()
         return self._report()
 
-    def _befall(self, incident: Incident, number: int, truth: BinaryIO, now_ms: int) -> None:
-        promoted = self._faults.befall(incident, now_ms)
-        told = tell(incident, number, start_ms=self._start_ms, terms=self._terms(), switched_to=promoted)
-        truth.write(msgspec.json.encode(told) + b"\n")
+    def _inject(self, incident: Incident, number: int, truth: BinaryIO, now_ms: int) -> None:
+        promoted = self._faults.inject(incident, now_ms)
+        entry = truth_of(incident, number, start_ms=self._start_ms, timing=self._timing(), new_master=promoted)
+        truth.write(msgspec.json.encode(entry) + b"\n")
 
-    def _terms(self) -> Terms:
+    def _timing(self) -> Timing:
         preservation = self._nameservers[0].settings.preservation
         brokers = len(self._fleet.brokers)
-        return Terms(
+        return Timing(
             nameservers=tuple(ns.name for ns in self._nameservers),
             beat_ms=self._fleet.beat_ms,
             register_ms=self._fleet.register_ms,
@@ -105,15 +107,15 @@ class Simulation:
             preserve_from=max(preservation.minimum, brokers * preservation.share // 100 + 1),
         )
 
-    def _happened(self, ns: VirtualNameServer, events: tuple[Event, ...], now_ms: int) -> None:
-        self._fleet.happened(ns, events, now_ms)
+    def _on_events(self, ns: VirtualNameServer, events: tuple[Event, ...], now_ms: int) -> None:
+        self._fleet.on_events(ns, events, now_ms)
 
     def _boot(self) -> str:
         return f"{self._boots.getrandbits(48):012x}"
 
     def _report(self) -> SimulationReport:
         kinds: dict[str, int] = {}
-        for incident in self._timetable.incidents:
+        for incident in self._schedule.incidents:
             kinds[str(incident.kind)] = kinds.get(str(incident.kind), 0) + 1
         files = [path for ns in self._nameservers for path in ns.journal.folder.iterdir()]
         return SimulationReport(
@@ -121,10 +123,10 @@ class Simulation:
             days=self._days,
             seed=self._seed,
             brokers=len(self._fleet.brokers),
-            topics=len(self._census.placement),
-            clients=len(self._census.clients),
+            topics=len(self._population.placement),
+            clients=len(self._population.clients),
             incidents=dict(sorted(kinds.items())),
-            left_out=self._timetable.left_out,
+            left_out=self._schedule.left_out,
             records={ns.name: ns.journal.seq for ns in self._nameservers},
             text_bytes=sum(ns.journal.text_bytes for ns in self._nameservers),
             disk_bytes=sum(path.stat().st_size for path in files),
@@ -132,15 +134,15 @@ class Simulation:
 
 
 def _check(days: float, nameservers: int, start_ms: int, out: Path) -> None:
-    if not 0 < days <= _MOST_DAYS:
-        raise UsageError(f"{days:g} days: give more than nothing, and at most {_MOST_DAYS}")
-    if not 1 <= nameservers <= MOST_NAMESERVERS:
-        raise UsageError(f"{nameservers} NameServers: give 1 to {MOST_NAMESERVERS}")
+    if not 0 < days <= MAX_DAYS:
+        raise UsageError(f"{days:g} days: must be greater than 0 and at most {MAX_DAYS}")
+    if not 1 <= nameservers <= MAX_NAMESERVERS:
+        raise UsageError(f"{nameservers} NameServers: must be 1 to {MAX_NAMESERVERS}")
     if start_ms % MINUTE_MS:
-        raise UsageError("the start is to be a full minute")
+        raise UsageError("the start time must be a full minute")
     try:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise UsageError(f"{out} is not an empty folder: name one that is, or that does not exist yet")
+            raise UsageError(f"{out} is not an empty folder: pass an empty or a new folder")
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{out} cannot be written: {error.strerror or error}") from None
+        raise UsageError(f"cannot write {out}: {error.strerror or error}") from None

@@ -1,4 +1,4 @@
-"""What was done to the fleet, and what a NameServer's journal must therefore show: the ground truth of a simulation."""
+"""The ground truth of a simulation: each injected fault, and the events that the journals must contain."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -9,16 +9,16 @@ from routebook.fleet.incidents import Incident
 from routebook.fleet.population import Member
 from routebook.fleet.scenario import FaultKind
 
-_SOON_MS: Final = 1_000  # over the network, and in one go
+_SOON_MS: Final = 1_000  # upper bound for the network delay of a request
 _START_MS: Final = 2_000
-RECONNECT_MS: Final = 3_000  # a broker looks after its connections every three seconds
+RECONNECT_MS: Final = 3_000  # a broker checks its connections every three seconds
 CALL_MS: Final = 24_000  # registerBrokerTimeoutMills: then a broker closes the connection
 _PLANNED: Final = frozenset({FaultKind.STOP, FaultKind.SWITCH, FaultKind.CHURN, FaultKind.RESTART})
 _SILENCE: Final = ("expired", "idle")
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An event that is in the journal of `ns`, at a time from `from_ms` to `to_ms`; not `certain`: it may be."""
+    """An event in the journal of `ns` between `from_ms` and `to_ms`; not `certain`: it may be missing."""
 
     kind: str
     ns: str
@@ -32,7 +32,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of truth.jsonl: a fault, whom it befell, and what is to be seen of it."""
+    """One line of truth.jsonl: a fault, the affected brokers, and the expected events."""
 
     id: int
     fault: str
@@ -42,35 +42,37 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     silent: bool = False
     brokers: tuple[str, ...] = ()
     addrs: tuple[str, ...] = ()
-    nameservers: tuple[str, ...]  # where it can be seen
+    nameservers: tuple[str, ...]  # where it is visible
     topic: str = ""
     delay_ms: int = 0
-    granularity_ms: int  # how late, at most, a NameServer can notice it
+    granularity_ms: int  # maximum delay until a NameServer detects it
     expect: tuple[Expected, ...] = ()
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """How fast a NameServer can know."""
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """The intervals that determine when a NameServer detects a fault."""
 
     nameservers: tuple[str, ...]
-    beat_ms: int  # between two signs of life
+    beat_ms: int  # between two heartbeats
     register_ms: int  # between two registrations
     timeout_ms: int
     scan_ms: int
-    preserve_from: int  # so many silent at once are kept
+    preserve_from: int  # mass-expiry protection starts at this many silent brokers
 
     @property
     def slack_ms(self) -> int:
-        """A beat is at most so late."""
+        """Maximum delay of a heartbeat."""
         return self.beat_ms // 3
 
 
-def tell(incident: Incident, number: int, *, start_ms: int, terms: Terms, switched_to: Member | None = None) -> Truth:
-    """The truth about one incident. `switched_to` is who became master."""
+def truth_of(
+    incident: Incident, number: int, *, start_ms: int, timing: Timing, new_master: Member | None = None
+) -> Truth:
+    """Return the ground truth of one incident."""
     at, until = start_ms + incident.at_ms, start_ms + incident.until_ms
-    seen_by = terms.nameservers
+    seen_by = timing.nameservers
     if incident.nameserver is not None:
-        seen_by = (terms.nameservers[incident.nameserver],)
+        seen_by = (timing.nameservers[incident.nameserver],)
     silence = incident.silent or incident.kind in {FaultKind.FREEZE, FaultKind.CUT}
     return Truth(
         id=number,
@@ -84,8 +86,8 @@ def tell(incident: Incident, number: int, *, start_ms: int, terms: Terms, switch
         nameservers=seen_by,
         topic=incident.change.topic.topic_name if incident.change is not None else "",
         delay_ms=incident.delay_ms,
-        granularity_ms=terms.timeout_ms + terms.scan_ms if silence else _SOON_MS,
-        expect=tuple(_expected(incident, at, until, seen_by, start_ms, terms, switched_to)),
+        granularity_ms=timing.timeout_ms + timing.scan_ms if silence else _SOON_MS,
+        expect=tuple(_expected(incident, at, until, seen_by, start_ms, timing, new_master)),
     )
 
 
@@ -95,8 +97,8 @@ def _expected(
     until: int,
     seen_by: Sequence[str],
     start_ms: int,
-    terms: Terms,
-    switched_to: Member | None,
+    timing: Timing,
+    new_master: Member | None,
 ) -> Iterable[Expected]:
     for ns in seen_by:
         match incident.kind:
@@ -107,9 +109,9 @@ def _expected(
                 yield from _topic_seen(incident, ns, at)
             case FaultKind.SWITCH:
                 for member in incident.members:
-                    yield from _switch_seen(member, ns, at, became_master=member == switched_to)
+                    yield from _switch_seen(member, ns, at, became_master=member == new_master)
             case FaultKind.SLOW:
-                pass  # seen in heartbeat_minute alone
+                pass  # visible only in heartbeat_minute
             case FaultKind.FLAP:
                 for down, up in incident.downs:
                     for member in incident.members:
@@ -122,7 +124,7 @@ def _expected(
                     yield from _gone(member, ns, at, until, reason="unregistered")
             case FaultKind.CRASH | FaultKind.FREEZE | FaultKind.CUT:
                 for member in incident.members:
-                    yield from _silent(incident, member, ns, at, until, terms)
+                    yield from _silent(incident, member, ns, at, until, timing)
 
 
 def _gone(member: Member, ns: str, at: int, until: int, *, reason: str) -> Iterable[Expected]:
@@ -130,17 +132,17 @@ def _gone(member: Member, ns: str, at: int, until: int, *, reason: str) -> Itera
     yield _event("broker_up", member, ns, until, until + _START_MS)
 
 
-def _silent(incident: Incident, member: Member, ns: str, at: int, until: int, terms: Terms) -> Iterable[Expected]:
-    """Noticed when the lease runs out; if the silence ends before, not at all, or by a connection found dead."""
-    earliest = at - terms.beat_ms - terms.slack_ms + terms.timeout_ms
-    latest = at + terms.timeout_ms + terms.scan_ms + _SOON_MS
-    kept = len(incident.members) >= terms.preserve_from
+def _silent(incident: Incident, member: Member, ns: str, at: int, until: int, timing: Timing) -> Iterable[Expected]:
+    """Silence is detected when the lease expires. If it ends earlier, at most a closed connection is detected."""
+    earliest = at - timing.beat_ms - timing.slack_ms + timing.timeout_ms
+    latest = at + timing.timeout_ms + timing.scan_ms + _SOON_MS
+    kept = len(incident.members) >= timing.preserve_from
     back_ms = RECONNECT_MS + _START_MS
     if incident.kind is FaultKind.CUT:
-        back_ms += RECONNECT_MS + terms.register_ms + terms.register_ms // 3
-        # the broker closes its side when a registration is not answered, which the other learns once it is healed
+        back_ms += RECONNECT_MS + timing.register_ms + timing.register_ms // 3
+        # The broker closes its side if a registration is not answered; the NameServer detects that after the partition.
         closes_from = at + CALL_MS
-        closes_by = at + terms.register_ms + terms.register_ms // 3 + CALL_MS
+        closes_by = at + timing.register_ms + timing.register_ms // 3 + CALL_MS
         if until > closes_from and until < latest:
             certain = closes_by < until < earliest and not kept
             yield _event(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from routebook.cli import main
-from routebook.fleet.scenario_files import shipped_names
+from routebook.fleet.scenario import shipped_names
 
 
 def routebook(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
@@ -47,35 +47,39 @@ def test_simulate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
         assert capsys.readouterr().out.startswith("whole: ")
 
 
-def test_simulate_for_people(
+def test_simulate_prints_a_summary(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     code = routebook(monkeypatch, "fleet", "simulate", "--out", str(tmp_path), "--days", "0.1", "-s", "quiet-day")
     assert code == 0
-    told = capsys.readouterr().out
-    assert told.startswith("quiet-day: 0.1 days of 12 brokers, 60 topics and 20 clients (seed 1)\n")
-    assert f"truth      {tmp_path}/truth.jsonl\n" in told
+    text = capsys.readouterr().out
+    assert text.startswith("quiet-day: 0.1 days of 12 brokers, 60 topics and 20 clients (seed 1)\n")
+    assert f"truth      {tmp_path}/truth.jsonl\n" in text
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "message"),
     [
-        (("simulate", "--out", "{tmp}", "--days", "0"), "0 days: give more than nothing"),
+        (("simulate", "--out", "{tmp}", "--days", "0"), "0 days: must be greater than 0"),
         (("simulate", "--out", "{tmp}", "--from", "yesterday"), "--from yesterday: not a time"),
-        (("simulate", "--out", "{tmp}", "-s", "nothing"), "no scenario 'nothing'"),
+        (("simulate", "--out", "{tmp}", "-s", "nothing"), "unknown scenario 'nothing'"),
         (("simulate",), "--out"),
-        (("run", "--duration", "long"), "--duration: 'long' is no duration"),
+        (("run", "--duration", "long"), "--duration: 'long' is not a duration"),
         (("run", "--time-scale", "0"), "time scale 0"),
         (("run", "-n", "a:b:c"), "is no address"),
         (("fly",), "fly"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(
-    args: Sequence[str], told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    args: Sequence[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     assert routebook(monkeypatch, "fleet", *(arg.format(tmp=tmp_path) for arg in args)) == 2
     errors = capsys.readouterr().err
-    assert told in errors
+    assert message in errors
     assert errors.count("\n") == 1
 
 

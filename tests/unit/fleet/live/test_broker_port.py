@@ -1,4 +1,4 @@
-"""A broker's own port has manners, and no store."""
+"""The port of a simulated broker answers heartbeats and rejects messages."""
 
 import asyncio
 import contextlib
@@ -15,14 +15,14 @@ from routebook.wire.command import Command, Reply
 from tests.support.asynchronous import asynchronous
 
 
-async def visit(port: BrokerPort) -> Link:
+async def connect(port: BrokerPort) -> Link:
     return await open_link(Address("127.0.0.1", port.port), connect_timeout_s=5)
 
 
 @asynchronous
-async def test_heartbeats_are_answered_and_messages_are_declined() -> None:
+async def test_heartbeats_are_answered_and_messages_rejected() -> None:
     async with BrokerPort() as port:
-        link = await visit(port)
+        link = await connect(port)
         assert [(await link.ask(Command(code, code))).code for code in (34, 35)] == [0, 0]
         declined = await link.ask(Command(310, 3, body=b"hello"))
         assert (declined.code, declined.remark) == (3, " request type 310 not supported")
@@ -32,18 +32,18 @@ async def test_heartbeats_are_answered_and_messages_are_declined() -> None:
 
 
 @asynchronous
-async def test_a_test_may_bring_its_own_answers() -> None:
+async def test_a_test_can_supply_answers() -> None:
     async with BrokerPort(answers={310: lambda command: Reply(ext={"queueId": str(len(command.body or b""))})}) as port:
-        link = await visit(port)
+        link = await connect(port)
         answer = await link.ask(Command(310, 1, body=b"hello"))
         assert (answer.code, answer.field("queueId")) == (0, "5")
         await link.aclose()
 
 
 @asynchronous
-async def test_one_way_is_heard_and_not_answered() -> None:
+async def test_one_way_requests_are_received_and_not_answered() -> None:
     async with BrokerPort() as port:
-        link = await visit(port)
+        link = await connect(port)
         await link.send(Command(905, 1, FLAG_ONEWAY))
         assert (await link.ask(Command(34, 2))).opaque == 2
         assert link.heard == 1
@@ -52,7 +52,7 @@ async def test_one_way_is_heard_and_not_answered() -> None:
 
 
 @asynchronous
-async def test_other_protocols_are_shown_the_door() -> None:
+async def test_other_protocols_are_disconnected() -> None:
     async with BrokerPort() as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port.port)
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
@@ -65,10 +65,10 @@ async def test_other_protocols_are_shown_the_door() -> None:
 
 
 @asynchronous
-async def test_when_it_closes_so_do_its_connections() -> None:
+async def test_close_aborts_all_connections() -> None:
     port = BrokerPort()
     await port.start()
-    link = await visit(port)
+    link = await connect(port)
     await link.ask(Command(34, 1))
     port.close()
     with pytest.raises(ConnectionFailed):

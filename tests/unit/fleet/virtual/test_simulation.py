@@ -1,4 +1,4 @@
-"""Days of a fleet in virtual time: reproducible, whole, and true."""
+"""Simulations in virtual time: reproducible, complete, and consistent with the ground truth."""
 
 import hashlib
 from pathlib import Path
@@ -8,8 +8,7 @@ import pytest
 
 from routebook.errors import UsageError
 from routebook.events import HeartbeatMinute, LookupMinute, PreservationEntered, PreservationLeft, ServerStarted
-from routebook.fleet.scenario import Scenario, parse_scenario
-from routebook.fleet.scenario_files import load_scenario, shipped_names
+from routebook.fleet.scenario import Scenario, load_scenario, parse_scenario, shipped_names
 from routebook.fleet.virtual.fleet import VirtualFleet
 from routebook.fleet.virtual.simulation import Simulation, SimulationReport
 from routebook.journal.files import FolderFiles
@@ -95,7 +94,7 @@ def digests(out: Path) -> dict[str, str]:
     return {str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def test_the_same_seed_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     for name, seed in (("one", 5), ("two", 5), ("other", 6)):
         simulate(everything(), tmp_path / name, days=0.2, seed=seed)
     assert digests(tmp_path / "one") == digests(tmp_path / "two")
@@ -114,7 +113,7 @@ def test_the_same_seed_the_same_bytes(tmp_path: Path) -> None:
         ('acting_master = "new"', 0.1),
     ],
 )
-def test_journals_are_whole_and_tell_what_was_done_and_nothing_else(terms: str, days: float, tmp_path: Path) -> None:
+def test_journals_match_the_ground_truth_exactly(terms: str, days: float, tmp_path: Path) -> None:
     report = simulate(everything(terms), tmp_path, days=days, seed=11)
     assert disagreements(tmp_path, start_ms=START_MS) == []
     for name, records in report.records.items():
@@ -127,8 +126,8 @@ def test_journals_are_whole_and_tell_what_was_done_and_nothing_else(terms: str, 
     assert [truth.at for truth in truths] == sorted(truth.at for truth in truths)
 
 
-def test_a_lie_would_be_noticed(tmp_path: Path) -> None:
-    """The check above can fail: without its truth, each thing that befell a broker is one that nobody did."""
+def test_a_missing_fault_in_the_truth_is_detected(tmp_path: Path) -> None:
+    """The check above can fail: without its entry in the truth, an event has no explanation."""
     simulate(everything(), tmp_path, days=0.1, seed=11)
     whole = (tmp_path / "truth.jsonl").read_bytes().splitlines(keepends=True)
     crash = next(line for line in whole if b'"fault":"crash"' in line)
@@ -139,7 +138,7 @@ def test_a_lie_would_be_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("terms", ["", "force_register = false", 'acting_master = "compatible"'])
-def test_the_closed_form_is_the_same_as_every_beat_by_itself(
+def test_the_closed_form_equals_processing_every_heartbeat(
     terms: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     days = 0.03 if "acting" in terms else 0.2
@@ -149,13 +148,13 @@ def test_the_closed_form_is_the_same_as_every_beat_by_itself(
     assert digests(tmp_path / "closed") == digests(tmp_path / "one by one")
 
 
-def test_a_day_has_a_row_for_each_broker_and_each_poll_in_every_minute(tmp_path: Path) -> None:
+def test_every_minute_has_a_row_for_each_broker_and_poll(tmp_path: Path) -> None:
     scenario = parse_scenario("[brokers]\ncount = 3\n[clients]\ncount = 2\ntopics = 1\n", name="calm")
     simulate(scenario, tmp_path, days=0.25, nameservers=1)
     records = read_journal(tmp_path / "ns-1")
     beats = [record.event for record in records if isinstance(record.event, HeartbeatMinute)]
     assert len(beats) == 3 * 360
-    assert sum(row.count for row in beats[3:]) == 3 * 359 * 2  # all but the first minute
+    assert sum(row.count for row in beats[3:]) == 3 * 359 * 2  # without the first minute
     assert 29_000 < (percentile(beats[9].gaps_ms, 0.5) or 0) < 31_000
     lookups = [record.event for record in records if isinstance(record.event, LookupMinute)]
     assert sum(row.count for row in lookups) == 2 * 2 * 360 * 2
@@ -163,7 +162,7 @@ def test_a_day_has_a_row_for_each_broker_and_each_poll_in_every_minute(tmp_path:
     assert all(row.bytes > 100 for row in lookups[8:] if not row.topic.startswith("%RETRY%"))
 
 
-def test_a_restart_forgets_nobody(tmp_path: Path) -> None:
+def test_a_restart_keeps_all_brokers(tmp_path: Path) -> None:
     scenario = parse_scenario(
         '[brokers]\ncount = 6\n[[fault]]\nkind = "restart"\nat = "1h"\nfor = "20s"\nnameserver = 1\n', name="restart"
     )
@@ -178,7 +177,7 @@ def test_a_restart_forgets_nobody(tmp_path: Path) -> None:
     assert len({record.boot for record in other}) == 1
 
 
-def test_clients_of_a_nameserver_that_is_gone_ask_the_next(tmp_path: Path) -> None:
+def test_clients_of_a_stopped_nameserver_use_the_next(tmp_path: Path) -> None:
     scenario = parse_scenario(
         "[brokers]\ncount = 2\n[clients]\ncount = 2\n[clients.personas]\njava = 1\n"
         '[[fault]]\nkind = "restart"\nat = "0s"\nfor = "10m"\nnameserver = 1\n',
@@ -194,7 +193,7 @@ def test_clients_of_a_nameserver_that_is_gone_ask_the_next(tmp_path: Path) -> No
     assert minutes == {"ns-1": set(), "ns-2": {"127.32.0.1", "127.32.0.2"}}
 
 
-def test_when_most_are_cut_off_they_are_kept(tmp_path: Path) -> None:
+def test_mass_expiry_protection_keeps_brokers(tmp_path: Path) -> None:
     scenario = parse_scenario(
         '[brokers]\ncount = 10\n[[fault]]\nkind = "cut"\ntarget = "share:0.8"\nat = "1m"\nfor = "5m"\nnameserver = 1\n',
         name="cut",
@@ -206,13 +205,13 @@ def test_when_most_are_cut_off_they_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", shipped_names())
-def test_shipped_scenarios_play_in_virtual_time(name: str, tmp_path: Path) -> None:
+def test_shipped_scenarios_run_in_virtual_time(name: str, tmp_path: Path) -> None:
     report = simulate(load_scenario(name), tmp_path, days=0.3, nameservers=2)
     assert report.scenario == name
     assert disagreements(tmp_path, start_ms=START_MS) == []
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     heard: list[float] = []
     scenario = parse_scenario("[brokers]\ncount = 2\n", name="calm")
     Simulation(scenario, days=0.5, seed=1, nameservers=1, start_ms=START_MS, out=tmp_path).run(heard.append)
@@ -220,7 +219,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
     assert heard == sorted(heard)
 
 
-def test_what_cannot_be_simulated(tmp_path: Path) -> None:
+def test_invalid_parameters_are_rejected(tmp_path: Path) -> None:
     scenario = everything()
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").touch()
@@ -228,13 +227,13 @@ def test_what_cannot_be_simulated(tmp_path: Path) -> None:
     def wrong(*, days: float = 1, nameservers: int = 1, start_ms: int = START_MS, out: Path = tmp_path / "new") -> None:
         Simulation(scenario, days=days, seed=1, nameservers=nameservers, start_ms=start_ms, out=out)
 
-    with pytest.raises(UsageError, match="more than nothing"):
+    with pytest.raises(UsageError, match="greater than 0"):
         wrong(days=0)
-    with pytest.raises(UsageError, match="NameServers: give 1 to"):
+    with pytest.raises(UsageError, match="NameServers: must be 1 to"):
         wrong(nameservers=0)
     with pytest.raises(UsageError, match="full minute"):
         wrong(start_ms=START_MS + 1)
     with pytest.raises(UsageError, match="not an empty folder"):
         wrong(out=tmp_path / "full")
-    with pytest.raises(UsageError, match="cannot be written"):
+    with pytest.raises(UsageError, match="cannot write"):
         wrong(out=tmp_path / "full" / "mine" / "below")

@@ -1,6 +1,6 @@
-"""The journal that a NameServer would have written in virtual time: the same lines, in rolled segments.
+"""Writes the journal of a NameServer in virtual time: the same lines as the real one, in rolled segments.
 
-Nothing waits for the disk: whoever loses it makes it again from the seed.
+It does not fsync: a lost journal can be generated again from the seed.
 """
 
 from collections.abc import Iterable
@@ -15,12 +15,12 @@ from routebook.journal.segments import TEMPORARY_SUFFIX, Span, rolled_name
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.sequence_reserve import SequenceReserve, write_reserve
 
-_LEVEL = 6  # as routebook.journal.write.rolling
+_ZSTD_LEVEL = 6  # as in routebook.journal.write.rolling
 _PART_BYTES = 1 << 20
 
 
-class JournalFolder:
-    """Append-only, one NameServer. `boot` begins a start; segments roll by size and age as the options say."""
+class VirtualJournal:
+    """An append-only journal of one NameServer. Segments roll by size and age; `boot` marks a process start."""
 
     def __init__(self, folder: Path, *, ns: str, options: JournalOptions | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,12 +42,12 @@ class JournalFolder:
         self._compressor = _compressor()
 
     def boot(self, boot: str) -> None:
-        """A start of the NameServer: its records bear this id, and begin a segment."""
+        """Start a segment for a new process start with this id."""
         self.roll()
         self._line = RecordEncoder(ns=self.ns, boot=boot).line
 
     def append(self, events: Iterable[Event], at_ms: int) -> None:
-        """Number and write events that happened at one time, not before those that were appended last."""
+        """Number and write events of one time, which must not be before the last one."""
         seq, line, lines = self.seq, self._line, self._lines
         size = 0
         for event in events:
@@ -70,7 +70,7 @@ class JournalFolder:
             self.roll()
 
     def roll(self) -> None:
-        """End the segment, if it holds anything."""
+        """End the segment if it is not empty."""
         if not self._size:
             return
         self._compress()
@@ -86,7 +86,7 @@ class JournalFolder:
         self._first = self.seq + 1
 
     def close(self) -> None:
-        """All is written, and the folder can be continued by a real NameServer of this id."""
+        """Write everything; a real NameServer with this id can continue the folder."""
         self.roll()
         write_reserve(FolderFiles(self.folder), SequenceReserve(reserved=self.seq, clean=True))
 
@@ -97,4 +97,4 @@ class JournalFolder:
 
 
 def _compressor() -> "zstandard.ZstdCompressionObj":
-    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compressobj()
+    return zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_checksum=True).compressobj()

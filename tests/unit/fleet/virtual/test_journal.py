@@ -1,9 +1,9 @@
-"""Journals written in virtual time are journals like any other."""
+"""Journals written in virtual time are ordinary journals."""
 
 from pathlib import Path
 
 from routebook.events import Event, KvChanged, ServerStopped
-from routebook.fleet.virtual.journal_folder import JournalFolder
+from routebook.fleet.virtual.journal import VirtualJournal
 from routebook.journal.files import FolderFiles
 from routebook.journal.read.reader import Line, read
 from routebook.journal.read.verify import verify
@@ -22,8 +22,8 @@ def records(folder: Path) -> list[Record]:
     return [item.record for item in items if isinstance(item, Line)]
 
 
-def test_what_is_appended_is_read(tmp_path: Path) -> None:
-    journal = JournalFolder(tmp_path / "ns-1", ns="ns-1")
+def test_appended_events_are_read_back(tmp_path: Path) -> None:
+    journal = VirtualJournal(tmp_path / "ns-1", ns="ns-1")
     journal.boot("b1")
     journal.append([note("a"), note("b")], 1000)
     journal.append([], 1500)
@@ -40,7 +40,7 @@ def test_what_is_appended_is_read(tmp_path: Path) -> None:
 
 
 def test_segments_roll_by_size_and_by_age(tmp_path: Path) -> None:
-    journal = JournalFolder(tmp_path, ns="ns-1", options=JournalOptions(segment_bytes=500, segment_age_s=60))
+    journal = VirtualJournal(tmp_path, ns="ns-1", options=JournalOptions(segment_bytes=500, segment_age_s=60))
     journal.boot("b1")
     for number in range(20):
         journal.append([note(f"key-{number}")], 1000)
@@ -57,14 +57,14 @@ def test_segments_roll_by_size_and_by_age(tmp_path: Path) -> None:
     assert (report.records, report.text_bytes) == (23, journal.text_bytes)
 
 
-def test_a_real_nameserver_could_go_on_with_it(tmp_path: Path) -> None:
-    journal = JournalFolder(tmp_path, ns="ns-1")
+def test_a_real_nameserver_can_continue_the_journal(tmp_path: Path) -> None:
+    journal = VirtualJournal(tmp_path, ns="ns-1")
     journal.boot("b1")
     journal.append([note("a")], 1000)
     journal.close()
     assert read_reserve(FolderFiles(tmp_path)) == SequenceReserve(reserved=1, clean=True)
 
 
-def test_an_empty_one_is_whole(tmp_path: Path) -> None:
-    JournalFolder(tmp_path, ns="ns-1").close()
+def test_an_empty_journal_is_whole(tmp_path: Path) -> None:
+    VirtualJournal(tmp_path, ns="ns-1").close()
     assert verify(FolderFiles(tmp_path)).whole
