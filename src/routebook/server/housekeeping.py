@@ -56,17 +56,19 @@ class Housekeeping:
     def _scan(self) -> None:
         shared = self._shared
         outcome = shared.nameserver.scan(shared.now_ms())
-        shared.recording.recorder.record(outcome.events, at_ms=shared.wall_ms())
-        shared.recording.performer.perform(outcome)
+        shared.recording.effects.apply(outcome)
 
     def _print_kv(self) -> None:
         self._shared.recording.event_log.kv_table(self._shared.nameserver.kv.namespaces())
 
     def _water_mark(self) -> None:
         if self._shared.recording.event_log.logs_water_marks:
-            waiting = self._shared.recording.performer.waiting(asyncio.get_running_loop().time())
+            deferred = self._shared.recording.effects.deferred(asyncio.get_running_loop().time())
             self._shared.recording.event_log.water_mark(
-                asking=waiting.asking, asking_ms=waiting.asking_ms, others=waiting.saving, others_ms=waiting.saving_ms
+                asking=deferred.asking,
+                asking_ms=deferred.asking_ms,
+                others=deferred.saving,
+                others_ms=deferred.saving_ms,
             )
 
     def _traffic(self) -> None:

@@ -21,15 +21,15 @@ from routebook.server.clock import Clock
 from routebook.server.housekeeping import Housekeeping
 from routebook.server.http.context import HttpContext
 from routebook.server.net.admission import Admission
-from routebook.server.net.cluster_test import Product
+from routebook.server.net.cluster_test import ClusterTest
 from routebook.server.net.connection import Connection
-from routebook.server.net.effects import Performer
+from routebook.server.net.effects import EffectRunner
 from routebook.server.net.flow_control import watermarks
 from routebook.server.net.idle import IdleSweep
 from routebook.server.net.limits import Limits, limits_health
 from routebook.server.net.listeners import BACKLOG, open_socket
 from routebook.server.net.load_monitor import LoadMonitor
-from routebook.server.net.min_broker_notices import Notices
+from routebook.server.net.min_broker_notices import MinBrokerNotices
 from routebook.server.net.shared import Protection, Recording, Shared, TransportOptions
 from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.health import Health, protection_health, service_gate
@@ -153,18 +153,22 @@ class Server:
         serialize_type = SerializeType[settings.serialize_type]
         opaques = count()
         self._saver = ConfigSaver(kv_path=Path(settings.kv_config_path), settings_path=Path(settings.config_store_path))
-        self._notices = Notices(opaques=opaques, serialize_type=serialize_type, trouble=event_log.unreachable)
-        self._product = Product(settings.product_namesrv_addrs, opaques=opaques, trouble=event_log.unreachable)
-        performer = Performer(
-            saver=self._saver,
-            recorder=recorder,
-            notices=self._notices,
-            product=self._product,
-            close=self._close_connection,
-            unsaved=event_log.save_failed,
-            time=loop_time,
+        self._notices = MinBrokerNotices(
+            opaques=opaques, serialize_type=serialize_type, on_failure=event_log.unreachable
         )
+        self._cluster_test = ClusterTest(settings.product_namesrv_addrs, on_failure=event_log.unreachable)
         self.denials = denials = Denials(recorder, self._clock.wall_ms)
+        effects = EffectRunner(
+            recorder=recorder,
+            denials=denials,
+            saver=self._saver,
+            notices=self._notices,
+            cluster_test=self._cluster_test,
+            close=self._close_connection,
+            on_save_failed=event_log.save_failed,
+            time=loop_time,
+            wall_ms=self._clock.wall_ms,
+        )
         authorizer = None
         if self.access is not None:
             from routebook.server.access.authorize import Authorizer  # noqa: PLC0415  only with authentication
@@ -186,7 +190,7 @@ class Server:
                 serialize_type=serialize_type,
                 proxy_networks=settings.proxy_networks,
             ),
-            recording=Recording(recorder=recorder, performer=performer, denials=denials, event_log=event_log),
+            recording=Recording(effects=effects, denials=denials, event_log=event_log),
             protection=Protection(admission=admission, limits=limits, load=load),
         )
 
@@ -220,8 +224,8 @@ class Server:
         self._housekeeping.stop()
         self._idle.stop()
         self._loop_lag.stop()
-        self._notices.close()
-        self._product.close()
+        await self._notices.aclose()
+        await self._cluster_test.aclose()
         await self._saver.close()
         if self._peers is not None:
             await self._peers.stop()
@@ -255,8 +259,7 @@ class Server:
             access=self.access,
             denials=self.denials,
             home=persistence.home,
-            recorder=persistence.recorder,
-            performer=self._shared.recording.performer,
+            effects=self._shared.recording.effects,
         )
 
     @property

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from routebook.peers.monitor import Peers
     from routebook.server.access.denials import Denials
     from routebook.server.access.identities_file import AccessFile
-    from routebook.server.net.effects import Performer
+    from routebook.server.net.effects import EffectRunner
     from routebook.server.net.traffic import Traffic
-    from routebook.server.state.recorder import Recorder
 
 
 @dataclass(kw_only=True, slots=True)
@@ -45,8 +44,7 @@ class HttpContext:
     denials: "Denials | None" = None
     session_identity: "Callable[[Sequence[tuple[bytes, bytes]], str], Identity | None] | None" = None  # headers, host
     home: "Path | None" = None
-    recorder: "Recorder | None" = None  # with `performer`: executes admin requests
-    performer: "Performer | None" = None
+    effects: "EffectRunner | None" = None  # applies the outcomes of administrators' requests
     wall_ms: Callable[[], int] = Clock.wall_ms
     loop_lag: LoopLag = field(default_factory=LoopLag)
     http_requests: dict[tuple[str, int], int] = field(default_factory=dict)  # by route and status

@@ -1,33 +1,42 @@
-"""clusterTest: asks the product environment's NameServers for the route of a topic that is not known here."""
+"""clusterTest: looks up the route of an unknown topic at the NameServers of the product environment."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from routebook.client.addresses import Address, parse_address
+from routebook.client.exchange import Exchange
 from routebook.codes import VERSION_4_9_4, RequestCode, ResponseCode
+from routebook.errors import ConnectionFailed, UsageError
 from routebook.handlers.lookup import no_route
-from routebook.server.net.outbound import Link, Trouble
-from routebook.wire.codec import encode
-from routebook.wire.command import Command, Reply
+from routebook.wire.command import Command, Reply, SerializeType
 
-_ANSWER_TIMEOUT_S: Final = 3.0
-# Java decodes the answer and encodes it in the plain profile, whoever asked. A caller of this version gets that.
+_TIMEOUT_S: Final = 3.0
+# Java decodes the answer and encodes it in the plain profile, whatever the caller's version is. This version gets that.
 _PLAIN_PROFILE_VERSION: Final = VERSION_4_9_4 - 1
 
 
-class Product:
-    """The NameServers are asked in turn; the first that answers decides. One question per topic at a time."""
+class ClusterTest:
+    """Asks the NameServers in turn; the first answer counts. Each topic is asked for once at a time."""
 
-    def __init__(self, addresses: Sequence[str], *, opaques: Iterator[int], trouble: Trouble) -> None:
-        self._opaques = opaques
-        self._links = [Link(address, trouble=self._failed, received=self._received) for address in addresses]
-        self._trouble = trouble
-        self._asked: dict[int, tuple[str, asyncio.Future[Command | None]]] = {}
+    def __init__(self, addresses: Sequence[str], *, on_failure: Callable[[str, str], None]) -> None:
+        """`on_failure` receives an address and why it gave no answer."""
+        self._on_failure = on_failure
+        self._addresses = self._parse(addresses)
+        self._exchange = Exchange(
+            self._addresses,
+            shuffle=False,
+            connect_timeout_s=_TIMEOUT_S,
+            tls=None,
+            credentials=None,
+            serialize_type=SerializeType.JSON,
+            on_request=None,
+        )
         self._waiting: dict[str, list[Callable[[Reply], None]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def ask(self, topic: str, answer: Callable[[Reply], None]) -> None:
-        """Call `answer` with the product environment's route, or with the code for a topic that nobody knows."""
+        """Call `answer` with the route of the product environment, or with TOPIC_NOT_EXIST."""
         waiting = self._waiting.setdefault(topic, [])
         waiting.append(answer)
         if len(waiting) == 1:
@@ -35,16 +44,24 @@ class Product:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         for task in self._tasks:
             task.cancel()
-        for link in self._links:
-            link.close()
+        await self._exchange.aclose()
+
+    def _parse(self, addresses: Sequence[str]) -> list[Address]:
+        parsed = []
+        for address in addresses:
+            try:
+                parsed.append(parse_address(address))
+            except UsageError as error:
+                self._on_failure(address, str(error))
+        return parsed
 
     async def _find(self, topic: str) -> None:
         reply = no_route(topic)
-        for link in self._links:
-            found = await self._ask_one(link, topic)
+        for address in self._addresses:
+            found = await self._ask_one(address, topic)
             if found is not None:
                 if found.code == ResponseCode.SUCCESS and found.body is not None:
                     reply = Reply(body=found.body)
@@ -52,34 +69,13 @@ class Product:
         for answer in self._waiting.pop(topic):
             answer(reply)
 
-    async def _ask_one(self, link: Link, topic: str) -> Command | None:
-        opaque = next(self._opaques) & 0x7FFFFFFF
-        question = Command(
-            code=RequestCode.GET_ROUTEINFO_BY_TOPIC,
-            opaque=opaque,
-            version=_PLAIN_PROFILE_VERSION,
-            ext={"topic": topic},
+    async def _ask_one(self, address: Address, topic: str) -> Command | None:
+        request = Command(
+            code=RequestCode.GET_ROUTEINFO_BY_TOPIC, opaque=0, version=_PLAIN_PROFILE_VERSION, ext={"topic": topic}
         )
-        answered: asyncio.Future[Command | None] = asyncio.get_running_loop().create_future()
-        self._asked[opaque] = link.address, answered
         try:
-            link.send(encode(question))
-            async with asyncio.timeout(_ANSWER_TIMEOUT_S):
-                return await answered
-        except TimeoutError:
-            self._trouble(link.address, f"no answer within {_ANSWER_TIMEOUT_S:g} s")
+            answer, _ = await self._exchange.perform(request, [address], timeout_s=_TIMEOUT_S)
+        except ConnectionFailed as failure:
+            self._on_failure(failure.address, failure.why)
             return None
-        finally:
-            del self._asked[opaque]
-
-    def _received(self, command: Command) -> None:
-        _, answered = self._asked.get(command.opaque, ("", None))
-        if answered is not None and not answered.done():
-            answered.set_result(command)
-
-    def _failed(self, address: str, why: str) -> None:
-        """Whoever waits for this NameServer goes on to the next."""
-        self._trouble(address, why)
-        for asked_of, answered in list(self._asked.values()):
-            if asked_of == address and not answered.done():
-                answered.set_result(None)
+        return answer

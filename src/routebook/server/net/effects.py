@@ -1,14 +1,15 @@
-"""Does what the core decided: saves, tells brokers, asks other NameServers, closes connections."""
+"""Applies the outcome of a request: records its events and performs its effects."""
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from routebook.codes import ResponseCode
+from routebook.codes import ADMIN_WRITES, ResponseCode
 from routebook.effects import AskProduct, CloseConnection, NotifyMinBroker, SaveKv, SaveSettings
 from routebook.events import DownReason
-from routebook.handlers import Outcome
-from routebook.server.net.cluster_test import Product
-from routebook.server.net.min_broker_notices import Notices
+from routebook.handlers import Caller, Outcome
+from routebook.server.access.denials import Denials
+from routebook.server.net.cluster_test import ClusterTest
+from routebook.server.net.min_broker_notices import MinBrokerNotices
 from routebook.server.state.config_saver import ConfigSaver
 from routebook.server.state.recorder import Recorder
 from routebook.wire.command import Reply
@@ -16,8 +17,8 @@ from routebook.wire.command import Reply
 Answer: TypeAlias = Callable[[Reply], None]
 
 
-class Waiting(NamedTuple):
-    """Answers that wait, and for how many milliseconds the first of them has."""
+class Deferred(NamedTuple):
+    """The number of deferred answers, and the age of the oldest in milliseconds."""
 
     asking: int
     asking_ms: int
@@ -25,49 +26,66 @@ class Waiting(NamedTuple):
     saving_ms: int
 
 
-def _nobody(_reply: Reply) -> None:
-    """Answers what nobody asked."""
+class Applied(NamedTuple):
+    """`seq` is the sequence number of the last record (0: none). `is_deferred`: `answer` is called later."""
+
+    seq: int
+    is_deferred: bool
 
 
-class Performer:
-    """`perform` is the only way from an outcome to the world."""
+def _ignore(_reply: Reply) -> None:
+    """For outcomes that no request waits for."""
+
+
+class EffectRunner:
+    """`apply` is the only way from an outcome to journal, files and other servers."""
 
     def __init__(
         self,
         *,
-        saver: ConfigSaver,
         recorder: Recorder,
-        notices: Notices,
-        product: Product,
+        denials: Denials,
+        saver: ConfigSaver,
+        notices: MinBrokerNotices,
+        cluster_test: ClusterTest,
         close: Callable[[int, DownReason], None],
-        unsaved: Callable[[str], None],
+        on_save_failed: Callable[[str], None],
         time: Callable[[], float],
+        wall_ms: Callable[[], int],
     ) -> None:
-        self._saver = saver
         self._recorder = recorder
+        self._denials = denials
+        self._saver = saver
         self._notices = notices
-        self._product = product
+        self._cluster_test = cluster_test
         self._close = close
-        self._unsaved = unsaved
+        self._on_save_failed = on_save_failed
         self._time = time
-        self._saving: dict[object, float] = {}  # answers that wait for the disk, and since when
-        self._asking: dict[object, float] = {}  # answers that wait for another NameServer
+        self._wall_ms = wall_ms
+        # deferred answers and since when they wait: for the disk, and for another NameServer
+        self._saving: dict[object, float] = {}
+        self._asking: dict[object, float] = {}
 
-    def waiting(self, now: float) -> Waiting:
-        """How much is under way, for the water marks."""
-        return Waiting(
+    def deferred(self, now: float) -> Deferred:
+        """Return what is outstanding, for Java's watermark log."""
+        return Deferred(
             asking=len(self._asking),
             asking_ms=_oldest_ms(self._asking, now),
             saving=len(self._saving),
             saving_ms=_oldest_ms(self._saving, now),
         )
 
-    def perform(self, outcome: Outcome, answer: Answer = _nobody, *, durable: int = 0) -> bool:
-        """Do it all. True: `answer` will be called later, with the reply to give; false: answer now.
+    def apply(
+        self, outcome: Outcome, *, caller: Caller | None = None, code: int | None = None, answer: Answer = _ignore
+    ) -> Applied:
+        """Record the events and perform the effects of an outcome.
 
-        `durable` is the number of a record that is to be on disk first.
+        `caller` and `code` are those of the request. `answer` is called with the reply if the answer is deferred: an
+        administrator's write is acknowledged when its record is on disk.
         """
-        later = False
+        seq = self._record(outcome, caller, code) if outcome.events else 0
+        durable = seq if code in ADMIN_WRITES and self._recorder.journal is not None else 0
+        is_deferred = False
         for effect in outcome.effects:
             match effect:
                 case NotifyMinBroker():
@@ -76,22 +94,31 @@ class Performer:
                     self._close(effect.connection, effect.reason)
                 case SaveKv() | SaveSettings():
                     self._wait_for_disk(effect, durable, outcome.reply, answer)
-                    later = True
+                    is_deferred = True
                 case AskProduct():
                     self._ask(effect, answer)
-                    later = True
-        if durable and not later:
+                    is_deferred = True
+        if durable and not is_deferred:
             self._wait_for_disk(None, durable, outcome.reply, answer)
-            later = True
-        return later
+            is_deferred = True
+        return Applied(seq, is_deferred)
+
+    def _record(self, outcome: Outcome, caller: Caller | None, code: int | None) -> int:
+        peer, who = (None, None) if caller is None else (caller.address, caller.who)
+        reply = outcome.reply
+        if reply is not None and reply.code == ResponseCode.NO_PERMISSION:
+            self._denials.denied(code=code or 0, why=reply.remark or "", peer=peer or "", who=who)
+            return 0
+        return self._recorder.record(outcome.events, at_ms=self._wall_ms(), peer=peer, code=code, who=who)
 
     def _wait_for_disk(
         self, effect: SaveKv | SaveSettings | None, durable: int, reply: Reply | None, answer: Answer
     ) -> None:
+        """Call `answer` when the file is saved and record `durable` is on disk."""
         token = object()
         self._saving[token] = self._time()
         left = (effect is not None) + (durable > 0)
-        wrong: str | None = None
+        problem: str | None = None
 
         def one_done() -> None:
             nonlocal left
@@ -99,23 +126,23 @@ class Performer:
             if left:
                 return
             del self._saving[token]
-            if wrong is not None:
-                self._unsaved(wrong)
-                remark = f"the change is in effect, but will be lost at the next restart: {wrong}"
+            if problem is not None:
+                self._on_save_failed(problem)
+                remark = f"the change is in effect, but will be lost at the next restart: {problem}"
                 answer(Reply(code=ResponseCode.SYSTEM_ERROR, remark=remark))
             else:
                 answer(reply if reply is not None else Reply())
 
-        def saved(problem: str | None) -> None:
-            nonlocal wrong
-            wrong = problem
+        def saved(error: str | None) -> None:
+            nonlocal problem
+            problem = error
             one_done()
 
         if effect is not None:
             self._saver.save(effect, saved)
         if durable:
-            # Whether the journal took it or not: a full disk stops the journal, not the NameServer. Health tells.
-            self._recorder.when_durable(durable, lambda _kept: one_done())
+            # A full disk stops the journal, not the NameServer: the request is answered, and health is degraded.
+            self._recorder.when_durable(durable, lambda _is_kept: one_done())
 
     def _ask(self, effect: AskProduct, answer: Answer) -> None:
         token = object()
@@ -125,7 +152,7 @@ class Performer:
             del self._asking[token]
             answer(reply)
 
-        self._product.ask(effect.topic, answered)
+        self._cluster_test.ask(effect.topic, answered)
 
 
 def _oldest_ms(since: dict[object, float], now: float) -> int:

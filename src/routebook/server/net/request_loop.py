@@ -6,10 +6,10 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Final, TypeAlias
 
-from routebook.codes import ADMIN_WRITES, FLAG_ONEWAY, FLAG_RESPONSE, RequestCode, ResponseCode
+from routebook.codes import FLAG_ONEWAY, FLAG_RESPONSE, RequestCode, ResponseCode
 from routebook.errors import FrameTooLong, ProtocolError
 from routebook.events import DownReason
-from routebook.handlers import Caller, Outcome, dispatch
+from routebook.handlers import Caller, dispatch
 from routebook.server.net.connection_state import Event
 from routebook.server.net.flow_control import FLUSH_BYTES, MAX_DEFERRED, TURN_REQUESTS, FlowControl
 from routebook.server.net.requester import Requester
@@ -51,7 +51,7 @@ def answer_requests(
     """
     answers = list[bytes]()
     nameserver, traffic, admission = shared.nameserver, shared.traffic, shared.protection.admission.current
-    counts = traffic.counts
+    counts, effects = traffic.counts, shared.recording.effects
     fast_lookup = shared.fast_lookup if admission is None else None
     size = code = served = now_ms = 0
     stopped_by: Event | None = None
@@ -99,7 +99,10 @@ def answer_requests(
                     outcome = dispatch(nameserver, command, requester.caller, now_ms)
                     reply = outcome.reply
                     if outcome.events or outcome.effects:
-                        reply = _perform(shared, requester, command, outcome, flow, answer_later)
+                        later = partial(answer_later, command.opaque, bool(command.flag & FLAG_ONEWAY))
+                        if effects.apply(outcome, caller=requester.caller, code=code, answer=later).is_deferred:
+                            flow.deferred += 1
+                            reply = None
             except Exception as error:  # noqa: BLE001  around one request: the connection stays open
                 reply = _internal_error(shared, requester, command, error)
             if reply is not None and not command.flag & FLAG_ONEWAY:
@@ -132,37 +135,7 @@ def answer_deferred(shared: Shared, flow: FlowControl, opaque: int, reply: Reply
 def connection_lost(shared: Shared, caller: Caller, reason: DownReason) -> None:
     """Remove the brokers that were registered over a connection."""
     outcome = shared.nameserver.connection_lost(caller.connection, reason, shared.now_ms())
-    if outcome.events:
-        shared.recording.recorder.record(outcome.events, at_ms=shared.wall_ms(), peer=caller.address, who=caller.who)
-    if outcome.effects:
-        shared.recording.performer.perform(outcome)
-
-
-def _perform(
-    shared: Shared,
-    requester: Requester,
-    command: Command,
-    outcome: Outcome,
-    flow: FlowControl,
-    answer_later: AnswerLater,
-) -> Reply | None:
-    """Record the events and perform the effects of a request. None: the answer is deferred."""
-    recording, caller, code, durable = shared.recording, requester.caller, command.code, 0
-    if outcome.events:
-        if outcome.reply is not None and outcome.reply.code == ResponseCode.NO_PERMISSION:
-            why = outcome.reply.remark or ""
-            recording.denials.denied(code=code, why=why, peer=caller.address, who=caller.who)
-            return outcome.reply
-        recorder = recording.recorder
-        seq = recorder.record(outcome.events, at_ms=shared.wall_ms(), peer=caller.address, code=code, who=caller.who)
-        if code in ADMIN_WRITES and recorder.journal is not None:
-            durable = seq
-    if outcome.effects or durable:
-        later = partial(answer_later, command.opaque, bool(command.flag & FLAG_ONEWAY))
-        if recording.performer.perform(outcome, later, durable=durable):
-            flow.deferred += 1
-            return None
-    return outcome.reply
+    shared.recording.effects.apply(outcome, caller=caller)
 
 
 def _internal_error(shared: Shared, requester: Requester, command: Command, error: Exception) -> Reply:

@@ -9,14 +9,13 @@ from routebook.handlers.fast_lookup import FastLookup
 from routebook.server.access.denials import Denials
 from routebook.server.clock import Clock
 from routebook.server.net.admission import Admission
-from routebook.server.net.effects import Performer
+from routebook.server.net.effects import EffectRunner
 from routebook.server.net.flow_control import Buffers
 from routebook.server.net.limits import Limits
 from routebook.server.net.load_monitor import LoadMonitor
 from routebook.server.net.outbox import Outbox
 from routebook.server.net.traffic import Traffic
 from routebook.server.observe.event_log import EventLog
-from routebook.server.state.recorder import Recorder
 from routebook.server.tls.session import TlsContexts
 from routebook.wire.command import SerializeType
 from routebook.wire.peer import Peer
@@ -37,8 +36,7 @@ class TransportOptions:
 class Recording:
     """Where the results of requests go."""
 
-    recorder: Recorder
-    performer: Performer
+    effects: EffectRunner
     denials: Denials
     event_log: EventLog
 

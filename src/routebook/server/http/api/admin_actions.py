@@ -174,25 +174,20 @@ def check_admin(context: HttpContext, caller: Caller, command: Command | None = 
 
 
 async def _execute(context: HttpContext, caller: Caller, command: Command) -> tuple[int | None, Reply]:
-    recorder, performer = context.recorder, context.performer
-    if recorder is None or performer is None:
+    if context.effects is None:
         raise ApiError(503, "this server does not accept changes", "the server has no recorder")
     remoting_caller = RemotingCaller(0, caller.address, identity=caller.identity)
     outcome = dispatch(context.nameserver, command, remoting_caller, context.now_ms())
-    seq = 0
-    if outcome.events:
-        who = None if caller.identity is None else caller.identity.name
-        seq = recorder.record(outcome.events, at_ms=context.wall_ms(), peer=caller.address, code=command.code, who=who)
     replied: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
 
     def send(reply: Reply) -> None:
         if not replied.done():
             replied.set_result(reply)
 
-    durable = seq if recorder.journal is not None else 0
-    if not performer.perform(outcome, send, durable=durable):
+    applied = context.effects.apply(outcome, caller=remoting_caller, code=command.code, answer=send)
+    if not applied.is_deferred:
         send(outcome.reply or Reply())
-    return seq or None, await replied
+    return applied.seq or None, await replied
 
 
 def _permission(perm: int) -> str:
