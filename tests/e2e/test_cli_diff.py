@@ -83,7 +83,7 @@ def test_doctor_sees_that_they_disagree_and_that_nobody_listens(tmp_path: Path) 
         assert f"error: broker b-a id 0 at {A.addr} refused the connection: nothing listens there\n" in ran.out
         assert f"warning: broker b-b and its 3 topics are missing at {two}\n" in ran.out
         assert "warning: 1 topic on broker b-a alone: payments\n" in ran.out
-        assert ran.out.endswith("; looked at 2 NameServers, 2 brokers, 5 topics\n")
+        assert ran.out.endswith("; checked 2 NameServers, 2 brokers, 5 topics\n")
         document = json.loads(routebook("doctor", "-n", f"{one};{two}", "--json").out)
         assert document["healthy"] is False
         checks = {finding["check"] for finding in document["findings"]}
@@ -103,5 +103,5 @@ def test_doctor_of_a_broker_that_hangs(tmp_path: Path) -> None:
 def test_a_topic_in_many_places_is_shown_in_part(tmp_path: Path) -> None:
     names = [f"t{number:02}" for number in range(25)]
     with two_nameservers(tmp_path) as (one, two), registered(one, [broker("b-a", *map(topic, names))]):
-        assert "t19 and 5 more (--full names them)\n" in routebook("diff", one, two).out
+        assert "t19 and 5 more (--full lists them)\n" in routebook("diff", one, two).out
         assert "t23, t24\n" in routebook("diff", one, two, "--full").out

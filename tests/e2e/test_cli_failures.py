@@ -195,7 +195,7 @@ async def test_diff_where_one_cannot_be_reached() -> None:
         assert_unreachable(ran, dead, "refused the connection")
         ran = await run_in_time("diff", first.address, dead, second.address)
         assert ran.code == 3
-        assert ran.out == "2 NameServers agree: all of them are empty\n"
+        assert ran.out == "2 NameServers agree: all are empty\n"
         assert ran.err == f"routebook: {dead}: refused the connection: nothing listens there\n"
 
 

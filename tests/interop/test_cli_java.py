@@ -96,7 +96,7 @@ def test_topics_command(address: str) -> None:
     assert answer(address, "topics").splitlines() == everything
     assert document(address, "topics") == everything
     assert answer(address, "topics --cluster c2").splitlines() == ["b-c", "headless"]
-    assert ask(address, "topics --cluster c9") == (1, "", "routebook: no cluster c9 is known\n")
+    assert ask(address, "topics --cluster c9") == (1, "", "routebook: cluster c9 is unknown\n")
     assert answer(address, "topics --system").splitlines() == ["b-a", "b-b", "b-c", "c1", "c2"]
     assert answer(address, "topics --unit").splitlines() == ["unit"]
     assert answer(address, "topics --unit-subscribed").splitlines() == ["subscribed"]
@@ -130,8 +130,8 @@ def test_brokers_and_clusters_commands(address: str) -> None:
         }
     ]
     assert len(answer(address, "brokers --cluster c1").splitlines()) == 4
-    assert ask(address, "brokers b-z") == (1, "", "routebook: no broker b-z is known\n")
-    assert ask(address, "brokers --cluster c9") == (1, "", "routebook: no broker in cluster c9 is known\n")
+    assert ask(address, "brokers b-z") == (1, "", "routebook: unknown: broker b-z\n")
+    assert ask(address, "brokers --cluster c9") == (1, "", "routebook: unknown: cluster c9\n")
     assert answer(address, "clusters").splitlines() == [
         "CLUSTER  BROKERS   MEMBERS  WITHOUT MASTER",
         "c1       b-a, b-b        3  -",
@@ -149,15 +149,15 @@ def test_broker_commands(address: str) -> None:
         " 0  master  127.0.0.1:21001",
         " 1  slave   127.0.0.1:21002",
     ]
-    assert ask(address, "broker members b-z") == (1, "", "routebook: no member of broker b-z is known\n")
+    assert ask(address, "broker members b-z") == (1, "", "routebook: broker b-z has no registered member\n")
     version = {"counter": 1, "stateVersion": 0, "timestamp": 1_700_000_000_000}
     assert document(address, "broker version b-b") == {address: {"127.0.0.1:21003": version}}
-    assert ask(address, "broker version b-z") == (1, "", f"routebook: {address}: no broker b-z is known\n")
-    assert answer(address, "broker wipe b-a") == f"{address}: 5 topics of b-a are not writable any more\n"
+    assert ask(address, "broker version b-z") == (1, "", f"routebook: {address}: broker b-z is unknown\n")
+    assert answer(address, "broker wipe b-a") == f"{address}: 5 topics of b-a are no longer writable\n"
     assert "b-a     c1       R--" in answer(address, "route orders")
     assert document(address, "broker restore b-a") == {address: {"ok": True, "result": "5 topics of b-a are writable"}}
     assert "b-a     c1       RW-" in answer(address, "route orders")
-    unknown = "no topic of a broker b-z is known: nothing changed"
+    unknown = "no topic of broker b-z is registered; nothing changed"
     assert ask(address, "broker wipe b-z") == (1, "", f"routebook: {address}: {unknown}\n")
 
 
@@ -169,11 +169,11 @@ def test_topic_commands(address: str) -> None:
         "b-b     c1       R--      2      1  0=127.0.0.1:21003",
     ]
     ran = ask(address, "topic register newer --broker b-a --broker b-z")
-    assert ran == (1, "", f"routebook: {address}: newer is not registered: no broker b-z is known\n")
-    refused = "new is still on b-a, b-b, not in cluster c9"
+    assert ran == (1, "", f"routebook: {address}: newer is not registered: unknown broker b-z\n")
+    refused = "new remains on b-a, b-b, outside cluster c9"
     assert ask(address, "topic delete new --cluster c9") == (1, "", f"routebook: {address}: {refused}\n")
     assert answer(address, "topic delete new --cluster c1") == f"{address}: new is deleted\n"
-    assert answer(address, "topic delete new") == f"{address}: new was not there\n"
+    assert answer(address, "topic delete new") == f"{address}: new does not exist\n"
 
 
 def test_order_topic_configuration(address: str) -> None:
@@ -200,8 +200,8 @@ def test_kv_commands(address: str) -> None:
     assert document(address, "kv put shop é ü=1;2") == {address: {"ok": True, "result": "shop/é is ü=1;2"}}
     assert answer(address, "kv list shop").splitlines() == ["KEY   VALUE", "open  yes", "é     ü=1;2"]
     assert document(address, "kv list shop") == {"open": "yes", "é": "ü=1;2"}
-    assert answer(address, "kv delete shop open") == f"{address}: shop/open is gone\n"
-    assert answer(address, "kv delete shop é") == f"{address}: shop/é is gone\n"
+    assert answer(address, "kv delete shop open") == f"{address}: shop/open is deleted\n"
+    assert answer(address, "kv delete shop é") == f"{address}: shop/é is deleted\n"
     assert answer(address, "kv list shop") == ""
 
 
@@ -212,7 +212,7 @@ def test_config_commands(address: str) -> None:
     assert ask(address, "config get nonsense") == (1, "", f"routebook: {address}: no setting nonsense\n")
     ran = ask(address, "config set nonsense=1")
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err.startswith(f"routebook: {address}: not taken: nonsense")
+    assert ran.err.startswith(f"routebook: {address}: not changed: nonsense")
     ran = ask(address, "config set kvConfigPath=/elsewhere")
     assert ran == (1, "", f"routebook: {address}: Can not update config in black list.\n")
 
@@ -226,10 +226,10 @@ def test_writes_go_to_every_nameserver_and_report_each_result(address: str, tmp_
         assert ran.err == f"routebook: {dead}: refused the connection: nothing listens there\n"
         ran = ask(f"{address};{second}", "broker wipe b-b")
         assert ran.code == 1
-        assert ran.out == f"{address}: 2 topics of b-b are not writable any more\n"
-        assert ran.err == f"routebook: {second}: no topic of a broker b-b is known: nothing changed\n"
+        assert ran.out == f"{address}: 2 topics of b-b are no longer writable\n"
+        assert ran.err == f"routebook: {second}: no topic of broker b-b is registered; nothing changed\n"
         assert answer(address, "broker restore b-b").endswith("are writable\n")
-        assert answer(f"{address};{second}", "kv delete stall all").count("is gone") == 2
+        assert answer(f"{address};{second}", "kv delete stall all").count("is deleted") == 2
         table = answer(f"{address};{second}", "config get enableTopicList").splitlines()
         assert table[0].split() == ["SETTING", address, second]
         assert table[1].split() == ["enableTopicList", "true", "true"]
@@ -239,7 +239,7 @@ def test_doctor_command(address: str) -> None:
     ran = ask(address, "doctor")
     assert ran.code == 1
     assert ran.out.splitlines()[0] == "error: broker b-c of cluster c2 has no master: nobody can publish to it"
-    assert ran.out.splitlines()[-1].endswith("looked at 1 NameServer, 4 brokers, 8 topics")
+    assert ran.out.splitlines()[-1].endswith("checked 1 NameServer, 4 brokers, 8 topics")
     found = document_of(ran_json(address))
     assert {finding["check"] for finding in found} == {"master", "reachable", "placement", "nameserver"}
 

@@ -38,7 +38,7 @@ def test_a_file_instead_of_a_folder(capsys: pytest.CaptureFixture[str], tmp_path
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (("build", "--conf", "nonsense"), "--conf nonsense: write KEY=VALUE"),
+        (("build", "--conf", "nonsense"), "--conf nonsense: not KEY=VALUE"),
         (("build", "--jars", "/no/such.jar"), "--jars /no/such.jar: no such file"),
         (("backfill", "--from", "yesterday"), "--from yesterday: not a day"),
         (("backfill", "--from", "2026-01-02", "--to", "2026-01-01"), "is before --from"),

@@ -23,7 +23,6 @@ START_MS = 1_767_225_600_000
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    pytest.importorskip("routebook.cli.commands.lake")
     folder = tmp_path_factory.mktemp("built")
     scenario = load_scenario("eventful-days").sized(brokers=6, topics=12, clients=3)
     Simulation(scenario, days=1.25, seed=5, nameservers=2, start_ms=START_MS, out=folder / "sim").run()

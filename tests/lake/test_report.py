@@ -9,10 +9,9 @@ from typing import Any
 
 import msgspec
 import pytest
-import typer
 
-from routebook.cli.commands.lake_read import add_reading
-from routebook.errors import RoutebookError, UsageError
+from routebook.cli import main
+from routebook.errors import UsageError
 from routebook.lake.read.open import open_lake
 from routebook.lake.read.reader import Lake
 from routebook.lake.reports import REPORTS, all_reports, make_report
@@ -38,9 +37,7 @@ def lake(folder: Path) -> Iterator[Lake]:
 
 
 def command(folder: Path, *args: str) -> int:
-    app = typer.Typer()
-    add_reading(app)
-    return int(app([args[0], "--lake", str(folder), *args[1:]], standalone_mode=False) or 0)
+    return main(["lake", args[0], "--lake", str(folder), *args[1:]])
 
 
 def test_availability_is_by_day_and_worst_first(lake: Lake) -> None:
@@ -178,7 +175,7 @@ def test_the_page_of_an_empty_lake(tmp_path: Path) -> None:
 def test_report_in_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(folder, "report", "--days", str(DAYS)) == 0
     out = capsys.readouterr().out
-    for words in ("OUTAGES, AND WHAT THEY COST", "still gone", "orders-b-3", "no master", "ns-1 ns-3", "3 min"):
+    for words in ("OUTAGES, AND WHAT THEY COST", "ongoing", "orders-b-3", "no master", "ns-1 ns-3", "3 min"):
         assert words in out
     assert command(folder, "report", "audit", "--json", "--days", "14") == 0
     assert msgspec.json.decode(capsys.readouterr().out)["audit"]["requests"][0]["allowed"] is False
@@ -187,8 +184,9 @@ def test_report_in_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]
 def test_report_as_html(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(folder, "report", "--html", str(tmp_path / "r.html")) == 0
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
-    with pytest.raises(UsageError, match="No such file"):
-        command(folder, "report", "--html", str(tmp_path / "no" / "r.html"))
+    capsys.readouterr()
+    assert command(folder, "report", "--html", str(tmp_path / "no" / "r.html")) == 2
+    assert "No such file" in capsys.readouterr().err
 
 
 def test_query_as_json_csv_and_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,8 +208,8 @@ def test_query_as_json_csv_and_table(folder: Path, capsys: pytest.CaptureFixture
 def test_query_that_is_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(folder, "query", "SELECT nope FROM broker_flaps") == 2
     assert capsys.readouterr().err.splitlines()[1:] == ["  SELECT nope FROM broker_flaps", "         ^"]
-    with pytest.raises(UsageError, match="give one"):
-        command(folder, "query", "--json", "--csv", "SELECT 1")
+    assert command(folder, "query", "--json", "--csv", "SELECT 1") == 2
+    assert "--json and --csv cannot be combined" in capsys.readouterr().err
 
 
 def test_tables_and_columns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,6 +224,6 @@ def test_tables_and_columns(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert command(folder, "tables", "nothing") == 1
 
 
-def test_no_lake(tmp_path: Path) -> None:
-    with pytest.raises(RoutebookError, match="routebook lake build"):
-        command(tmp_path, "query", "SELECT 1")
+def test_no_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(tmp_path, "query", "SELECT 1") == 1
+    assert "routebook lake build" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from routebook.cli.registry import COMMANDS
+from routebook.cli.app import COMMANDS
 from tests.support.command_line import routebook
 from tests.support.process import serving
 from tests.support.registered_brokers import broker, registered, topic

@@ -12,11 +12,6 @@ MAX_LINES: Final = 350
 MAX_MODULES: Final = 20
 
 WITHOUT_COUNTERPART: Final = {
-    "cli/test_command_line.py",
-    "cli/test_history_command.py",
-    "cli/test_serve_options.py",
-    "cli/test_watch_command.py",
-    "client/test_package.py",
     "handlers/test_better_than_java.py",
     "handlers/test_cluster_info.py",
     "handlers/test_java_cluster_test.py",

@@ -17,7 +17,18 @@ class CommandResult(NamedTuple):
     err: str
 
 
-class Terminal(io.StringIO):
+class Captured(io.TextIOWrapper):
+    """A stream in memory, with a binary buffer like stdout."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+
+    def getvalue(self) -> str:
+        assert isinstance(self.buffer, io.BytesIO)
+        return self.buffer.getvalue().decode()
+
+
+class Terminal(Captured):
     """A stdout that claims to be a terminal."""
 
     def isatty(self) -> bool:
@@ -26,7 +37,7 @@ class Terminal(io.StringIO):
 
 def routebook(*args: str, environment: Mapping[str, str] | None = None, terminal: bool = False) -> CommandResult:
     """Run one command, with no Routebook variables in its environment except the given ones."""
-    out, err = Terminal() if terminal else io.StringIO(), io.StringIO()
+    out, err = Terminal() if terminal else Captured(), Captured()
     with _environment({"COLUMNS": "100", **(environment or {})}), redirect_stdout(out), redirect_stderr(err):
         try:
             code: int | str | None = main(args)
@@ -39,7 +50,7 @@ def routebook(*args: str, environment: Mapping[str, str] | None = None, terminal
 def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
     before = dict(os.environ)
     for name in before:
-        if name.startswith(("ROUTEBOOK_", "ROCKETMQ_", "NAMESRV_", "_ROUTEBOOK_", "_TYPER_", "COMP_")):
+        if name.startswith(("ROUTEBOOK_", "ROCKETMQ_", "NAMESRV_", "_ROUTEBOOK_", "COMP_")):
             del os.environ[name]
     os.environ.update(wanted)
     try:

@@ -1,21 +1,22 @@
-"""KV, settings, permissions and deletions belong to each NameServer by itself: done at all of them, told for each."""
+"""Runs an operation on every NameServer: KV, settings, permissions and deletions are local to each of them."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from routebook.cli.nameservers import NameServers, run
-from routebook.cli.output import EXIT_FINE, EXIT_NO, EXIT_UNREACHABLE, complain, explain, print_json, say
+from routebook.cli.nameservers import NameServerOptions
+from routebook.cli.output import EXIT_NO, EXIT_OK, EXIT_UNREACHABLE, error_text, print_error, print_json, print_line
 from routebook.client.client import Everywhere, OneNameServer
 from routebook.errors import ConnectionFailed, RequestError, RoutebookError
 
 T = TypeVar("T")
 
 
-def at_all(servers: NameServers, do: Callable[[OneNameServer], Awaitable[T]]) -> Everywhere[T]:
-    """Do it at every NameServer of the list, and keep their order."""
+def run_on_all(servers: NameServerOptions, do: Callable[[OneNameServer], Awaitable[T]]) -> Everywhere[T]:
+    """Run `do` on every NameServer at once; return results and failures in the order of the list."""
 
     async def work() -> Everywhere[T]:
-        async with servers.client() as client:
+        async with servers.client_of(servers.addresses()) as client:
             done = await client.everywhere(do)
             order = [str(address) for address in client.addresses]
         return Everywhere(
@@ -23,40 +24,36 @@ def at_all(servers: NameServers, do: Callable[[OneNameServer], Awaitable[T]]) ->
             {name: done.failures[name] for name in order if name in done.failures},
         )
 
-    return run(work())
+    return asyncio.run(work())
 
 
-def report(done: Everywhere[str], *, as_json: bool) -> int:
-    """Say for each NameServer what was done or why not; the exit code."""
+def change_on_all(servers: NameServerOptions, do: Callable[[OneNameServer], Awaitable[str]], *, as_json: bool) -> int:
+    """Run `do` on every NameServer, print the result of each and return the exit code."""
+    done = run_on_all(servers, do)
     if as_json:
-        told: dict[str, dict[str, object]] = {}
+        results: dict[str, dict[str, object]] = {}
         for name, text in done.answers.items():
-            told[name] = {"ok": True, "result": text}
+            results[name] = {"ok": True, "result": text}
         for name, error in done.failures.items():
-            told[name] = {"ok": False, "error": explain(error)}
-        print_json(told)
+            results[name] = {"ok": False, "error": error_text(error)}
+        print_json(results)
     else:
         for name, text in done.answers.items():
-            say(f"{name}: {text}")
-    complain_of(done)
-    return exit_code(done)
+            print_line(f"{name}: {text}")
+    return report_failures(done)
 
 
-def complain_of(done: Everywhere[T]) -> None:
-    """One line for each that failed."""
+def report_failures(done: Everywhere[T]) -> int:
+    """Print one line for each failure; return 3 if one is unreachable, else 1 if one failed, else 0."""
     for error in done.failures.values():
-        complain(explain(error))
-
-
-def exit_code(done: Everywhere[T]) -> int:
-    """3 where one could not be reached, else 1 where one said no."""
+        print_error(error_text(error))
     if any(isinstance(error, ConnectionFailed) for error in done.failures.values()):
         return EXIT_UNREACHABLE
-    return EXIT_NO if done.failures else EXIT_FINE
+    return EXIT_NO if done.failures else EXIT_OK
 
 
-def refuse(server: OneNameServer, why: str) -> RoutebookError:
-    """The error for what a NameServer takes without a word and does not do."""
+def rejection(server: OneNameServer, why: str) -> RoutebookError:
+    """The error for a request that a NameServer accepts without performing it."""
     error = RequestError(why)
     error.address = str(server.address)
     return error

@@ -1,4 +1,4 @@
-"""Many answers of one NameServer: as many at once as it takes well, with a progress bar where that lasts."""
+"""Runs many requests concurrently, with a progress bar if they take long."""
 
 import sys
 import time
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 V = TypeVar("V")
 
-_AT_ONCE: Final = 32
-_QUIET_S: Final = 1.0
+_DEFAULT_CONCURRENCY: Final = 32
+_DELAY_S: Final = 1.0
 
 
-class Waiting:
-    """A progress bar on stderr, only on a terminal, and only after a second."""
+class ProgressBar:
+    """A progress bar on stderr, shown only on a terminal and only after a second."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -31,15 +31,15 @@ class Waiting:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
-    def expect(self, more: int) -> None:
-        """So many steps more to come."""
-        self._total += more
+    def add_total(self, count: int) -> None:
+        """Add steps to the total."""
+        self._total += count
 
     def step(self) -> None:
-        """One step is done."""
+        """Count one finished step."""
         self._done += 1
-        if self._bar is None and sys.stderr.isatty() and time.monotonic() - self._since > _QUIET_S:
-            self._open()
+        if self._bar is None and sys.stderr.isatty() and time.monotonic() - self._since > _DELAY_S:
+            self._show()
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self._done, total=self._total)
 
@@ -52,7 +52,7 @@ class Waiting:
         if self._bar is not None:
             self._bar.stop()
 
-    def _open(self) -> None:
+    def _show(self) -> None:
         from rich.console import Console
         from rich.progress import Progress
 
@@ -62,16 +62,20 @@ class Waiting:
 
 
 async def gather(
-    keys: Iterable[K], do: Callable[[K], Awaitable[V]], *, waiting: Waiting, at_once: int = _AT_ONCE
+    keys: Iterable[K],
+    do: Callable[[K], Awaitable[V]],
+    *,
+    progress: ProgressBar,
+    concurrency: int = _DEFAULT_CONCURRENCY,
 ) -> dict[K, V]:
-    """Await `do` for each key, at most `at_once` at a time, and show the progress."""
+    """Await `do` for each key, at most `concurrency` at a time, and show the progress."""
     todo = list(keys)
-    waiting.expect(len(todo))
-    return await map_concurrently(todo, do, limit=at_once, on_done=waiting.step)
+    progress.add_total(len(todo))
+    return await map_concurrently(todo, do, limit=concurrency, on_done=progress.step)
 
 
-async def all_routes(server: NameServerCalls, topics: Iterable[str], *, waiting: Waiting) -> dict[str, TopicRoute]:
-    """The routes of these topics, without topics that were deleted meanwhile."""
+async def all_routes(server: NameServerCalls, topics: Iterable[str], *, progress: ProgressBar) -> dict[str, TopicRoute]:
+    """Return the routes of these topics, without topics that were deleted meanwhile."""
     todo = list(topics)
-    waiting.expect(len(todo))
-    return await fetch_routes(server, todo, limit=_AT_ONCE, on_done=waiting.step)
+    progress.add_total(len(todo))
+    return await fetch_routes(server, todo, limit=_DEFAULT_CONCURRENCY, on_done=progress.step)

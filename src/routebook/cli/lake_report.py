@@ -1,11 +1,11 @@
-"""Reports of a lake in the terminal: the same that the HTML page shows, as tables."""
+"""Prints the reports of a lake as tables; the HTML page shows the same figures."""
 
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from routebook.cli.output import print_table, say
+from routebook.cli.output import print_line, print_table
 from routebook.lake.reports import REPORTS
 from routebook.lake.reports.audit import Audit
 from routebook.lake.reports.availability import Availability
@@ -18,33 +18,42 @@ from routebook.lake.reports.outages import Flaps, Outages
 from routebook.lake.reports.scope import Report, zone_of
 from routebook.lake.reports.topics import SKEWED, Demand, Placement
 
-_MOST = 15
-_MARKS = {"a5": "█", "a4": "▇", "a3": "▅", "a2": "▃", "a1": "▁", "a0": "·"}
+_MAX_ROWS: Final = 15
+_MAX_DAYS: Final = 60
+_MARKS: Final = {"a5": "█", "a4": "▇", "a3": "▅", "a2": "▃", "a1": "▁", "a0": "·"}
 
 
 def show_reports(reports: Mapping[str, Report]) -> None:
-    """One after the other."""
+    """Print all reports."""
     first = next(iter(reports.values()))
     zone = zone_of(first.zone)
-    say(f"{when(first.from_, zone)} to {when(first.to, zone)} {first.zone}, build {first.build.id}")
+    print_line(f"{when(first.from_, zone)} to {when(first.to, zone)} {first.zone}, build {first.build.id}")
     for name, report in reports.items():
         print()
-        say(REPORTS[name].title.upper())
-        _SHOWING[name](report, zone)
+        print_line(REPORTS[name].title.upper())
+        _PRINTERS[name](report, zone)
+        sys.stdout.flush()
+
+
+def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
+    """Print the first rows, or `empty` if there are none."""
+    every = list(rows)
+    if not every:
+        print_line(empty)
+        return
+    print_table(headings, every[:_MAX_ROWS])
+    if len(every) > _MAX_ROWS:
+        print_line(f"and {len(every) - _MAX_ROWS} more; --json prints all")
 
 
 def _availability(report: Availability, _: ZoneInfo) -> None:
-    if not report.brokers:
-        say("no broker was seen")
-        return
-    print_table(
-        ("CLUSTER", "BROKERS", "AVAILABLE", "OUTAGES"),
-        [(one.cluster, one.brokers, percent(one.availability), one.outages) for one in report.clusters],
-    )
-    print()
-    print_table(
+    if report.brokers:
+        clusters = [(one.cluster, one.brokers, percent(one.availability), one.outages) for one in report.clusters]
+        print_table(("CLUSTER", "BROKERS", "AVAILABLE", "OUTAGES"), clusters)
+        print()
+    _print_rows(
         ("BROKER", "ADDRESS", "AVAILABLE", "OUTAGES", "PLANNED", "MTBF", "MTTR", "DAYS"),
-        [
+        (
             (
                 one.broker,
                 one.addr,
@@ -53,94 +62,78 @@ def _availability(report: Availability, _: ZoneInfo) -> None:
                 one.planned_outages,
                 length(one.mtbf_s),
                 length(one.mttr_s),
-                "".join(_MARKS[grade(None if cell is None else cell.a)] for cell in one.cells[-60:]),
+                "".join(_MARKS[grade(None if cell is None else cell.a)] for cell in one.cells[-_MAX_DAYS:]),
             )
-            for one in report.brokers[:_MOST]
-        ],
+            for one in report.brokers
+        ),
+        empty="no brokers",
     )
-    _and_more(len(report.brokers))
 
 
 def _outages(report: Outages, zone: ZoneInfo) -> None:
-    if not report.outages:
-        say("none")
-        return
-    print_table(
-        ("FROM", "LASTED", "BROKER", "REASON", "TOPICS", "WITHOUT BROKER", "SEEN BY"),
-        [
+    _print_rows(
+        ("FROM", "DURATION", "BROKER", "REASON", "TOPICS", "WITHOUT BROKER", "SEEN BY"),
+        (
             (
                 when(one.from_at, zone),
-                length(one.duration_s) or "still gone",
+                length(one.duration_s) or "ongoing",
                 one.broker,
                 f"{one.reason or ''}{' (planned)' if one.planned else ''}",
                 one.topics,
                 one.orphaned,
                 ", ".join(one.seen_by),
             )
-            for one in report.outages[:_MOST]
-        ],
+            for one in report.outages
+        ),
+        empty="none",
     )
-    _and_more(len(report.outages))
 
 
 def _flaps(report: Flaps, zone: ZoneInfo) -> None:
-    if not report.flaps:
-        say("none")
-        return
-    print_table(
-        ("FROM", "BROKER", "NAMESERVER", "TRANSITIONS", "TO BLAME"),
-        [
-            (when(one.window_start, zone), one.broker, one.ns, one.transitions, one.scope)
-            for one in report.flaps[:_MOST]
-        ],
+    _print_rows(
+        ("FROM", "BROKER", "NAMESERVER", "TRANSITIONS", "CAUSE"),
+        ((when(one.window_start, zone), one.broker, one.ns, one.transitions, one.scope) for one in report.flaps),
+        empty="none",
     )
-    _and_more(len(report.flaps))
 
 
 def _divergence(report: Divergence, zone: ZoneInfo) -> None:
-    if not report.intervals:
-        say("they agreed all the time")
-        return
-    print_table(
-        ("NAMESERVERS", "TIMES", "TOGETHER", "LONGEST", "OPEN"),
-        [
+    if report.intervals:
+        pairs = [
             (f"{one.ns_a} {one.ns_b}", one.intervals, length(one.total_s), length(one.longest_s), one.open)
             for one in report.pairs
-        ],
-    )
-    print()
-    print_table(
-        ("FROM", "LASTED", "NAMESERVERS", "WHAT", "BROKER", "TOPIC"),
-        [
+        ]
+        print_table(("NAMESERVERS", "INTERVALS", "TOTAL", "LONGEST", "ONGOING"), pairs)
+        print()
+    _print_rows(
+        ("FROM", "DURATION", "NAMESERVERS", "DIFFERENCE", "BROKER", "TOPIC"),
+        (
             (
                 when(one.from_at, zone),
-                length(one.duration_s) or "still so",
+                length(one.duration_s) or "ongoing",
                 f"{one.ns_a} {one.ns_b}",
                 one.told(),
                 one.broker or "",
                 one.topic or "",
             )
-            for one in report.intervals[:_MOST]
-        ],
+            for one in report.intervals
+        ),
+        empty="none",
     )
-    _and_more(len(report.intervals))
 
 
 def _convergence(report: Convergence, _: ZoneInfo) -> None:
     if not report.changes or report.p50_ms is None or report.p99_ms is None:
-        say("no change was seen by more than one NameServer")
+        print_line("no change was recorded by more than one NameServer")
         return
-    half, most, all_of_them = (length((ms or 0) / 1000) for ms in (report.p50_ms, report.p99_ms, report.max_ms))
-    say(f"{figure(report.changes)} changes: median {half}, 99 of 100 within {most}, all within {all_of_them}")
+    p50, p99, longest = (length((ms or 0) / 1000) for ms in (report.p50_ms, report.p99_ms, report.max_ms))
+    print_line(f"{figure(report.changes)} changes: p50 {p50}, p99 {p99}, maximum {longest}")
 
 
 def _tradeoff(report: Tradeoff, _: ZoneInfo) -> None:
-    if not report.advice:
-        say("no advice yet: there are too few heartbeats to learn from")
-        return
-    print_table(
-        ("CLUSTER", "NAMESERVER", "DETECTOR", "SET", "FALSE ALARMS A DAY", "NOTICES AFTER", "WHY"),
-        [
+    _print_rows(
+        ("CLUSTER", "NAMESERVER", "DETECTOR", "TIMEOUT", "FALSE ALARMS PER DAY", "DETECTION", "REASON"),
+        (
             (
                 one.cluster or "",
                 one.ns,
@@ -151,40 +144,38 @@ def _tradeoff(report: Tradeoff, _: ZoneInfo) -> None:
                 one.reason or "",
             )
             for one in report.advice
-        ],
+        ),
+        empty="no advice: too few heartbeats are recorded",
     )
 
 
 def _heartbeats(report: Heartbeats, _: ZoneInfo) -> None:
-    if not report.brokers:
-        say("none were seen")
-        return
-    print_table(
-        ("BROKER", "ADDRESS", "BEATS", "MEDIAN GAP", "99 OF 100", "LONGEST"),
-        [
+    _print_rows(
+        ("BROKER", "ADDRESS", "HEARTBEATS", "P50 GAP", "P99 GAP", "MAX GAP"),
+        (
             (
                 one.broker,
                 one.addr,
                 one.beats,
                 *(length(ms / 1000) for ms in (one.gap_p50_ms, one.gap_p99_ms, one.gap_max_ms)),
             )
-            for one in report.brokers[:_MOST]
-        ],
+            for one in report.brokers
+        ),
+        empty="none",
     )
-    _and_more(len(report.brokers))
 
 
 def _placement(report: Placement, _: ZoneInfo) -> None:
     total = report.totals
-    say(
+    print_line(
         f"{total.topics} topics on {report.day or 'no day'}: {total.single_broker} on one broker only, "
         f"{total.no_master} without a master, {total.skewed} uneven"
     )
     risky = [one for one in report.topics if one.no_master or one.single_broker or (one.skew or 1) >= SKEWED]
     if risky:
-        print_table(
+        _print_rows(
             ("TOPIC", "CLUSTER", "BROKERS", "WRITE", "READ", "SKEW", "RISK"),
-            [
+            (
                 (
                     one.topic,
                     one.cluster or "",
@@ -194,30 +185,24 @@ def _placement(report: Placement, _: ZoneInfo) -> None:
                     "" if one.skew is None else f"{one.skew:.2f}",
                     "no master" if one.no_master else ("one broker" if one.single_broker else "uneven"),
                 )
-                for one in risky[:_MOST]
-            ],
+                for one in risky
+            ),
+            empty="none",
         )
-        _and_more(len(risky))
 
 
 def _demand(report: Demand, _: ZoneInfo) -> None:
-    if not report.topics:
-        say("nobody asked for a route")
-        return
-    print_table(
+    _print_rows(
         ("TOPIC", "LOOKUPS", "MISSES", "BYTES", "CLIENTS"),
-        [(one.topic or "(others)", one.lookups, one.misses, one.bytes, one.clients) for one in report.topics[:_MOST]],
+        ((one.topic or "(others)", one.lookups, one.misses, one.bytes, one.clients) for one in report.topics),
+        empty="no look-ups",
     )
-    _and_more(len(report.topics))
 
 
 def _audit(report: Audit, zone: ZoneInfo) -> None:
-    if not report.requests:
-        say("nobody changed anything")
-        return
-    print_table(
+    _print_rows(
         ("AT", "NAMESERVER", "WHO", "ACTION", "TARGET", "ALLOWED"),
-        [
+        (
             (
                 when(one.at, zone),
                 one.ns,
@@ -226,19 +211,13 @@ def _audit(report: Audit, zone: ZoneInfo) -> None:
                 one.target or "",
                 "yes" if one.allowed else "no",
             )
-            for one in report.requests[:_MOST]
-        ],
+            for one in report.requests
+        ),
+        empty="no admin requests",
     )
-    _and_more(len(report.requests))
 
 
-def _and_more(count: int) -> None:
-    if count > _MOST:
-        say(f"and {count - _MOST} more: --json tells all")
-    sys.stdout.flush()
-
-
-_SHOWING: dict[str, Callable[[Any, ZoneInfo], None]] = {
+_PRINTERS: Final[dict[str, Callable[[Any, ZoneInfo], None]]] = {
     "availability": _availability,
     "outages": _outages,
     "flaps": _flaps,

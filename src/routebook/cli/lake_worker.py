@@ -1,4 +1,4 @@
-"""The lake's process under `routebook up`: it steps back behind the NameServer, and ends when that does."""
+"""Entry point of the lake worker process of `routebook up`: `lake follow` at a low priority."""
 
 import ctypes
 import os
@@ -6,17 +6,17 @@ import signal
 import sys
 from typing import Final
 
-_NICER: Final = 10
+_NICENESS: Final = 10
 _PR_SET_PDEATHSIG: Final = 1
 
 
 def main() -> int:
-    """`lake follow` with the arguments that were given."""
+    """Run `lake follow` with the given arguments; the process ends when the NameServer's process ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() == 1:  # the NameServer was gone before this was said
+        if os.getppid() == 1:  # the NameServer ended before prctl took effect
             return 0
-    os.nice(_NICER)
+    os.nice(_NICENESS)
     from routebook.cli import main as routebook
 
     return routebook(["lake", "follow", *sys.argv[1:]])

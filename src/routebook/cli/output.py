@@ -1,42 +1,46 @@
-"""What commands print: tables for people, one JSON document for machines, a line on stderr for what went wrong.
+"""Output of commands: tables and lines for people, one JSON document with --json, errors on stderr.
 
-On a terminal tables are drawn by rich and fit its width. Elsewhere they are plain columns: nothing wraps, nothing is
-cut, and rich is not loaded, which takes longer than a NameServer to answer.
+rich draws tables on a terminal only. Elsewhere they are plain columns, neither wrapped nor cut, and rich is not
+imported, which takes longer than a NameServer takes to respond.
 """
 
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
-from routebook.cli.parameters import Option
+from routebook.cli.framework import flag
 from routebook.errors import RequestError
 
-EXIT_FINE: Final = 0
+EXIT_OK: Final = 0
 EXIT_NO: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_UNREACHABLE: Final = 3
 
 _MAX_CHARS: Final = 4096
-_MOST_PRETTY_ROWS: Final = 500  # rich takes a millisecond for each
+_MAX_PRETTY_ROWS: Final = 500  # rich takes a millisecond for each
+
+json_option = flag("--json", "as_json", help="Print one JSON document.")
 
 
 class Colour(StrEnum):
-    """What terminals call them."""
+    """Terminal colour codes."""
 
     RED = "31"
     YELLOW = "33"
     CYAN = "36"
 
 
-Json: TypeAlias = Annotated[bool, Option(("--json",), "One JSON document, for machines.")]
+def uses_colour() -> bool:
+    """Whether stdout is a terminal and NO_COLOR is not set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def printable(text: str) -> str:
-    """What others gave a name may hold line ends and terminal escapes: by their number."""
+    """Escape line ends and terminal escapes, which names from the network may contain."""
     if text.isprintable():
         return text
     from routebook.server.observe.log import escape
@@ -44,14 +48,14 @@ def printable(text: str) -> str:
     return escape(text, max_chars=_MAX_CHARS)
 
 
-def say(line: str, *, indent: int = 0, colour: Colour | None = None, of: int = 0) -> None:
-    """One line on stdout. On a terminal it is wrapped between words, and its first `of` characters are coloured."""
+def print_line(line: str, *, indent: int = 0, colour: Colour | None = None, of: int = 0) -> None:
+    """Print one line. On a terminal it wraps between words, and its first `of` characters are coloured."""
     text = printable(line)
     if not sys.stdout.isatty():
         print(" " * indent + text)
         return
     lines = _wrapped(text, indent)
-    if colour is not None and not os.environ.get("NO_COLOR"):
+    if colour is not None and uses_colour():
         first = lines[0]
         lines[0] = f"{' ' * indent}\x1b[{colour}m{first[indent : indent + of]}\x1b[0m{first[indent + of :]}"
     print("\n".join(lines))
@@ -68,21 +72,21 @@ def _wrapped(text: str, indent: int) -> list[str]:
         width,
         initial_indent=margin,
         subsequent_indent=margin + "  ",
-        break_long_words=False,  # a name that is copied from the screen should be whole
+        break_long_words=False,  # so that a name can be copied from the screen
         break_on_hyphens=False,
     ) or [margin]
 
 
-def complain(line: str) -> None:
-    """One line on stderr."""
+def print_error(line: str) -> None:
+    """Print one line on stderr."""
     from routebook.server.observe.log import escape
 
     sys.stdout.flush()
     print(f"routebook: {escape(line, max_chars=_MAX_CHARS)}", file=sys.stderr)
 
 
-def explain(error: Exception) -> str:
-    """An error in one line, with who said so. Java's remarks go on after the first line with where to read more."""
+def error_text(error: Exception) -> str:
+    """Return an error as one line with the address it came from. Of Java's remarks only the first line matters."""
     lines = str(error).strip().splitlines()
     text = lines[0] if lines else type(error).__name__
     if isinstance(error, RequestError) and error.address is not None:
@@ -91,7 +95,7 @@ def explain(error: Exception) -> str:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document, on several lines where people look."""
+    """Print one JSON document, indented on a terminal."""
     text = msgspec.json.encode(value)
     if sys.stdout.isatty():
         text = msgspec.json.format(text, indent=2)
@@ -99,10 +103,10 @@ def print_json(value: Any) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None) -> None:
-    """A table; columns of numbers stand to the right."""
+    """Print a table; columns of numbers are right-aligned."""
     cells = [[printable(str(cell)) for cell in row] for row in rows]
     right = [bool(cells) and all(row[at].isdigit() for row in cells) for at in range(len(headings))]
-    if sys.stdout.isatty() and len(cells) <= _MOST_PRETTY_ROWS:
+    if sys.stdout.isatty() and len(cells) <= _MAX_PRETTY_ROWS:
         _print_pretty(headings, cells, right, title)
     else:
         _print_plain(headings, cells, right, title)

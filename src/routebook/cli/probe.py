@@ -1,4 +1,4 @@
-"""How brokers and NameServers are met over TCP and TLS: what `doctor` sees of them beside their answers."""
+"""Probes of brokers and NameServers over TCP and TLS, for `doctor`."""
 
 import asyncio
 import ssl
@@ -22,12 +22,12 @@ class _RuntimeInfo(msgspec.Struct):
     table: dict[str, str | None] = {}
 
 
-async def meet_broker(addr: str, *, timeout_s: float, tls: ssl.SSLContext | None) -> BrokerSeen:
-    """Connect, and ask for what a broker tells anybody; its answer's header tells its version, whatever it answers."""
+async def probe_broker(addr: str, *, timeout_s: float, tls: ssl.SSLContext | None) -> BrokerSeen:
+    """Connect and request the runtime info; the header of any response carries the version."""
     try:
         address = parse_address(addr)
     except UsageError:
-        return BrokerSeen(why_not="is no address")
+        return BrokerSeen(why_not="is not an address")
     try:
         link = await open_link(address, connect_timeout_s=timeout_s, tls=tls)
     except ConnectionFailed as failure:
@@ -43,8 +43,8 @@ async def meet_broker(addr: str, *, timeout_s: float, tls: ssl.SSLContext | None
     return BrokerSeen(version=answer.version, boot_ms=_boot_ms(answer.body))
 
 
-async def meet_nameserver(address: Address, *, timeout_s: float, tls: ssl.SSLContext | None) -> NameServerSeen:
-    """Its version, and whether it speaks TLS."""
+async def probe_nameserver(address: Address, *, timeout_s: float, tls: ssl.SSLContext | None) -> NameServerSeen:
+    """Read the version, whether TLS works, and when the certificate expires."""
     who, local = str(address), _is_local(address)
     try:
         link = await open_link(address, connect_timeout_s=timeout_s, tls=tls)
@@ -57,7 +57,7 @@ async def meet_nameserver(address: Address, *, timeout_s: float, tls: ssl.SSLCon
     except TimeoutError:
         return NameServerSeen(who=who, local=local, why_not=f"{who}: did not answer within {timeout_s:g} s")
     certificate = await _certificate(address, timeout_s)
-    until_ms = None if certificate is None else _until_ms(certificate)
+    until_ms = None if certificate is None else _expiry_ms(certificate)
     return NameServerSeen(
         who=who,
         local=local,
@@ -78,15 +78,15 @@ async def _certificate(address: Address, timeout_s: float) -> bytes | None:
             _, writer = await asyncio.open_connection(
                 address.host, address.port, ssl=unverified_tls(), server_hostname=address.host
             )
-    except (OSError, ValueError):  # TimeoutError and SSLError among them
+    except (OSError, ValueError):  # includes TimeoutError and SSLError
         return None
-    held: ssl.SSLObject = writer.get_extra_info("ssl_object")
-    certificate = held.getpeercert(binary_form=True)
+    session: ssl.SSLObject = writer.get_extra_info("ssl_object")
+    certificate = session.getpeercert(binary_form=True)
     writer.transport.abort()
     return certificate
 
 
-def _until_ms(certificate: bytes) -> int | None:
+def _expiry_ms(certificate: bytes) -> int | None:
     from cryptography.x509 import load_der_x509_certificate
 
     try:

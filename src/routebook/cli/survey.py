@@ -1,12 +1,13 @@
-"""A look at whole NameServers, all at once: what `diff` and `doctor` compare."""
+"""Reads the complete state of several NameServers at once, for `diff` and `doctor`."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
-from routebook.cli.concurrency import Waiting, all_routes, gather
-from routebook.cli.nameservers import Connecting
+from routebook.cli.concurrency import ProgressBar, all_routes, gather
+from routebook.cli.nameservers import ConnectionOptions
 from routebook.client.addresses import Address, parse_address
 from routebook.client.bulk import fetch_topics
 from routebook.client.client import NameServerClient
@@ -15,75 +16,78 @@ from routebook.disagreements import View
 from routebook.errors import NotFound, RequestError, RoutebookError, UsageError
 from routebook.model import ClusterInfo
 
+T = TypeVar("T")
 
-class Look(msgspec.Struct, frozen=True):
-    """What was seen: a view of each that answers, why the others do not, and what could not be looked at."""
+_PROBES_AT_ONCE = 64
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """A view of each NameServer that responds, why the others failed, and what could not be read."""
 
     views: list[View]
     failures: dict[str, RoutebookError]
     notes: list[str]
 
 
-async def look(
-    addresses: Sequence[Address], connecting: Connecting, *, namespaces: Iterable[str] = (), waiting: Waiting
-) -> Look:
-    """Read everything from all of them. Topics are those that any of them knows."""
-    clients = {str(address): connecting.client_of((address,)) for address in addresses}
+async def survey(
+    addresses: Sequence[Address],
+    connection: ConnectionOptions,
+    *,
+    namespaces: Iterable[str] = (),
+    progress: ProgressBar,
+) -> Survey:
+    """Read everything from all NameServers. The topics are those that any of them has."""
+    clients = {str(address): connection.client_of((address,)) for address in addresses}
     notes: list[str] = []
     failures: dict[str, RoutebookError] = {}
     try:
-        first = await asyncio.gather(*(_overview(client) for client in clients.values()), return_exceptions=True)
-        overviews: dict[str, tuple[ClusterInfo, list[str]]] = {}
-        for who, seen in zip(clients, first, strict=True):
-            if isinstance(seen, RoutebookError):
-                failures[who] = seen
-            elif isinstance(seen, BaseException):
-                raise seen
-            else:
-                overviews[who] = seen
+        overviews = await _gather({who: _overview(client) for who, client in clients.items()}, failures)
         topics = sorted({topic for _, names in overviews.values() for topic in names})
         wanted = dict.fromkeys((ORDER_TOPIC_NAMESPACE, *namespaces))
-        second = await asyncio.gather(
-            *(_view(who, clients[who], info, topics, wanted, notes, waiting) for who, (info, _) in overviews.items()),
-            return_exceptions=True,
-        )
+        reads = {
+            who: _view(who, clients[who], info, topics, wanted, notes, progress) for who, (info, _) in overviews.items()
+        }
+        views = await _gather(reads, failures)
     finally:
         await asyncio.gather(*(client.aclose() for client in clients.values()))
-    views: list[View] = []
-    for who, view in zip(overviews, second, strict=True):
-        if isinstance(view, RoutebookError):
-            failures[who] = view
-        elif isinstance(view, BaseException):
-            raise view
+    return Survey([*views.values()], {who: failures[who] for who in clients if who in failures}, notes)
+
+
+async def _gather(work: Mapping[str, Coroutine[Any, Any, T]], failures: dict[str, RoutebookError]) -> dict[str, T]:
+    """Run all at once; a RoutebookError goes to `failures`."""
+    found: dict[str, T] = {}
+    for who, result in zip(work, await asyncio.gather(*work.values(), return_exceptions=True), strict=True):
+        if isinstance(result, RoutebookError):
+            failures[who] = result
+        elif isinstance(result, BaseException):
+            raise result
         else:
-            views.append(view)
-    return Look(views, {who: failures[who] for who in clients if who in failures}, notes)
+            found[who] = result
+    return found
 
 
-async def takes_connections(addrs: Iterable[str], *, timeout_s: float) -> dict[str, str | None]:
-    """Which of these addresses take a TCP connection: None, or why not."""
+async def check_reachable(addrs: Iterable[str], *, timeout_s: float) -> dict[str, str | None]:
+    """Connect to each address; return None for those that accept, else the reason."""
 
     async def one(addr: str) -> str | None:
         try:
             address = parse_address(addr)
         except UsageError:
-            return "is no address"
+            return "is not an address"
         try:
             async with asyncio.timeout(timeout_s):
                 _, writer = await asyncio.open_connection(address.host, address.port)
         except TimeoutError:
-            return f"takes no connection within {timeout_s:g} s"
+            return f"accepts no connection within {timeout_s:g} s"
+        except ConnectionRefusedError:
+            return "refuses connections"
         except OSError as error:
-            return "refuses connections" if isinstance(error, ConnectionRefusedError) else _plainly(error)
+            return f"cannot be reached: {error.strerror or error}"
         writer.transport.abort()
         return None
 
-    with Waiting("brokers") as waiting:
-        return await gather(dict.fromkeys(addrs), one, waiting=waiting, at_once=64)
-
-
-def _plainly(error: OSError) -> str:
-    return f"cannot be reached: {error.strerror or error}"
+    with ProgressBar("brokers") as progress:
+        return await gather(dict.fromkeys(addrs), one, progress=progress, concurrency=_PROBES_AT_ONCE)
 
 
 async def _overview(client: NameServerClient) -> tuple[ClusterInfo, list[str]]:
@@ -98,7 +102,7 @@ async def _view(
     topics: Iterable[str],
     namespaces: Iterable[str],
     notes: list[str],
-    waiting: Waiting,
+    progress: ProgressBar,
 ) -> View:
     kv: dict[str, dict[str, str]] = {}
     for namespace in namespaces:
@@ -111,5 +115,5 @@ async def _view(
     except RequestError as error:
         notes.append(f"{who} does not show its settings: {error}")
         settings = None
-    routes = await all_routes(client, topics, waiting=waiting)
+    routes = await all_routes(client, topics, progress=progress)
     return View(who=who, info=info, routes=routes, kv=kv, settings=settings)

@@ -100,6 +100,13 @@ def mock_broker_name(scope: str) -> str:
     return MOCK_BROKER_PREFIX + (scope[2:] if scope == _GLOBAL_SCOPE else scope)
 
 
+def check_order(topic: str, order_conf: str) -> None:
+    """Raise MalformedRoute if clients would reject this order configuration."""
+    if order_conf:
+        for _ in _ordered_queues(topic, order_conf):
+            pass
+
+
 def _ordered_queues(topic: str, order_conf: str) -> Iterable[MessageQueue]:
     for part in _java_split(order_conf, ";"):
         fields = _java_split(part, ":")

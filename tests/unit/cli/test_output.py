@@ -1,22 +1,20 @@
-"""Tables, JSON and lines, on a terminal and elsewhere."""
+"""Output: tables, JSON and lines, on a terminal and elsewhere."""
 
-import io
 import json
 import re
 from contextlib import redirect_stdout
 
 import pytest
 
-from routebook.cli.output import Colour, explain, print_json, print_table, say
-from routebook.cli.permissions import parse_permission, permission_text
+from routebook.cli.output import Colour, error_text, print_json, print_line, print_table
 from routebook.errors import TopicNotExist, Unreachable, UsageError
-from tests.support.command_line import Terminal
+from tests.support.command_line import Captured, Terminal
 
 LONG = "a-name-that-is-longer-than-the-terminal-is-wide-" * 3
 
 
-def printed(*, terminal: bool = False) -> "redirect_stdout[io.StringIO]":
-    return redirect_stdout(Terminal() if terminal else io.StringIO())
+def printed(*, terminal: bool = False) -> "redirect_stdout[Captured]":
+    return redirect_stdout(Terminal() if terminal else Captured())
 
 
 def test_a_plain_table_has_columns_and_cuts_nothing() -> None:
@@ -29,7 +27,7 @@ def test_a_plain_table_has_columns_and_cuts_nothing() -> None:
     ]
 
 
-def test_a_table_of_others_names_shows_no_terminal_escapes() -> None:
+def test_a_table_escapes_control_characters() -> None:
     with printed() as out:
         print_table(["NAME"], [["evil\x1b[2J\nname"]])
     assert out.getvalue() == "NAME\nevil\\x1b[2J\\nname\n"
@@ -55,14 +53,14 @@ def test_on_a_terminal_a_line_is_wrapped_between_words_and_names_stay_whole(monk
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.delenv("NO_COLOR", raising=False)
     with printed(terminal=True) as out:
-        say(f"error: {'word ' * 10}{LONG}", indent=2, colour=Colour.RED, of=5)
+        print_line(f"error: {'word ' * 10}{LONG}", indent=2, colour=Colour.RED, of=5)
     lines = out.getvalue().splitlines()
     assert lines[0].startswith("  \x1b[31merror\x1b[0m: word")
     assert lines[-1].strip() == LONG
     assert all(line.startswith("    ") for line in lines[1:])
 
 
-def test_json_is_one_document_either_way() -> None:
+def test_json_is_one_document_with_and_without_a_terminal() -> None:
     for terminal in (False, True):
         with printed(terminal=terminal) as out:
             print_json({"a": ["é", None]})
@@ -70,19 +68,9 @@ def test_json_is_one_document_either_way() -> None:
         assert (out.getvalue().count("\n") > 1) is terminal
 
 
-def test_errors_in_one_line() -> None:
+def test_an_error_is_one_line_with_the_address() -> None:
     no = TopicNotExist("No topic route info in name server for the topic: t\nSee https://… for further details.")
     no.address = "h:1"
-    assert explain(no) == "h:1: No topic route info in name server for the topic: t"
-    assert explain(Unreachable("h:1", "refused")) == "h:1: refused"
-    assert explain(UsageError("two\nlines")) == "two lines"
-
-
-@pytest.mark.parametrize(("perm", "text"), [(6, "RW-"), (4, "R--"), (2, "-W-"), (0, "---"), (7, "RWX"), (14, "RW-P")])
-def test_permissions(perm: int, text: str) -> None:
-    assert permission_text(perm) == text
-
-
-@pytest.mark.parametrize(("text", "perm"), [("rw", 6), ("R", 4), ("w", 2), ("6", 6), ("RW-", 6)])
-def test_permissions_as_people_write_them(text: str, perm: int) -> None:
-    assert parse_permission(text) == perm
+    assert error_text(no) == "h:1: No topic route info in name server for the topic: t"
+    assert error_text(Unreachable("h:1", "refused")) == "h:1: refused"
+    assert error_text(UsageError("two\nlines")) == "two lines"

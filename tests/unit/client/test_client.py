@@ -1,9 +1,12 @@
 """The client over real sockets: failover, pipelining, reconnecting, timeouts, and every kind of wrong peer."""
 
 import asyncio
+import subprocess
+import sys
 
 import pytest
 
+import routebook.client
 from routebook.client import Credentials, NameServerClient
 from routebook.client.requests import topics
 from routebook.codes import RequestCode
@@ -462,3 +465,22 @@ async def test_a_name_that_is_not_known() -> None:
     async with NameServerClient("no-such-host.invalid:9876") as client:
         with pytest.raises(Unreachable, match="host name is not known"):
             await client.topics()
+
+
+@pytest.mark.parametrize("name", routebook.client.__all__)
+def test_every_exported_name_exists(name: str) -> None:
+    assert getattr(routebook.client, name).__name__ == name
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = routebook.client.Nothing
+
+
+def test_importing_the_client_imports_only_what_a_look_up_needs() -> None:
+    look = "import sys; from routebook.client import NameServerClient; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"cryptography", "uvloop", "click", "http", "rich"}
+    unused = {f"routebook.client.{part}" for part in ("queues", "watcher", "tls", "registration")}
+    core = {"routebook.handlers", "routebook.routes", "routebook.server", "routebook.settings", "routebook.properties"}
+    assert not (heavy | unused | core) & {*loaded}

@@ -1,1 +1,1 @@
-"""The commands, one module each."""
+"""One module per command; `routebook.cli.app` lists them."""

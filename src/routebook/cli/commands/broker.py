@@ -1,69 +1,83 @@
-"""`routebook broker wipe|restore|members|version`: one broker group at the NameServers."""
+"""`routebook broker wipe|restore|members|version`: one broker group."""
 
-from typing import Annotated, Final, TypeAlias
-
-from routebook.cli.all_nameservers import at_all, complain_of, exit_code, refuse, report
+from routebook.cli.all_nameservers import change_on_all, rejection, report_failures, run_on_all
 from routebook.cli.commands.brokers import role
-from routebook.cli.nameservers import NameServers, run
-from routebook.cli.output import EXIT_FINE, EXIT_NO, Json, complain, print_json, print_table
-from routebook.cli.parameters import Argument, Command, Option
-from routebook.client.client import Everywhere, NameServerClient, OneNameServer
-from routebook.model import DataVersion, MemberGroup
+from routebook.cli.framework import Group, argument, option
+from routebook.cli.nameservers import NameServerOptions, nameserver_options
+from routebook.cli.output import EXIT_NO, EXIT_OK, json_option, print_error, print_json, print_table
+from routebook.client.client import OneNameServer
+from routebook.model import DataVersion
 
-Name: TypeAlias = Annotated[str, Argument("BROKER", "The name of the broker group.")]
+broker = Group("broker", help="Change the write permission of a broker; show its members and versions.")
+
+_name = argument("name", metavar="BROKER", help="Name of the broker group.")
 
 
-def wipe(name: Name, *, servers: NameServers, as_json: Json = False) -> int:
-    """Take a broker's topics out of writing at every NameServer: producers leave it, consumers stay."""
+@broker.command("wipe")
+@_name
+@json_option
+@nameserver_options
+def wipe(*, name: str, as_json: bool, servers: NameServerOptions) -> int:
+    """Remove the write permission of a broker's topics on every NameServer.
+
+    Producers stop using the broker; consumers continue.
+    """
 
     async def do(server: OneNameServer) -> str:
-        count = await server.wipe_write(name)
-        return _said(server, name, count, "not writable any more")
+        return _result(server, name, await server.wipe_write(name), "no longer writable")
 
-    return report(at_all(servers, do), as_json=as_json)
+    return change_on_all(servers, do, as_json=as_json)
 
 
-def restore(name: Name, *, servers: NameServers, as_json: Json = False) -> int:
-    """Make a broker's topics writable again at every NameServer."""
+@broker.command("restore")
+@_name
+@json_option
+@nameserver_options
+def restore(*, name: str, as_json: bool, servers: NameServerOptions) -> int:
+    """Restore the write permission of a broker's topics on every NameServer."""
 
     async def do(server: OneNameServer) -> str:
-        count = await server.restore_write(name)
-        return _said(server, name, count, "writable")
+        return _result(server, name, await server.restore_write(name), "writable")
 
-    return report(at_all(servers, do), as_json=as_json)
+    return change_on_all(servers, do, as_json=as_json)
 
 
-def members(
-    name: Name,
-    *,
-    servers: NameServers,
-    cluster: Annotated[str, Option(("--cluster",), "The cluster it is in (whichever it is).", "NAME")] = "",
-    as_json: Json = False,
-) -> int:
-    """The members of a broker group that are alive. Exit code 1 where there is none."""
+@broker.command("members")
+@_name
+@option("--cluster", metavar="NAME", default="", help="Cluster of the broker [any].")
+@json_option
+@nameserver_options
+def members(*, name: str, cluster: str, as_json: bool, servers: NameServerOptions) -> int:
+    """List the live members of a broker group.
 
-    async def ask(client: NameServerClient) -> MemberGroup:
-        async with client:
-            return await client.member_group(cluster, name)
-
-    found = sorted(run(ask(servers.client())).broker_addrs.items())
+    The exit code is 1 if there is none.
+    """
+    group = servers.query(lambda client: client.member_group(cluster, name))
+    found = sorted(group.broker_addrs.items())
     if as_json:
         print_json([{"id": number, "role": role(number), "address": addr} for number, addr in found])
     elif found:
         print_table(["ID", "ROLE", "ADDRESS"], [[number, role(number), addr] for number, addr in found])
     if not found:
-        complain(f"no member of broker {name} is known")
-    return EXIT_FINE if found else EXIT_NO
+        print_error(f"broker {name} has no registered member")
+    return EXIT_OK if found else EXIT_NO
 
 
-def version(name: Name, *, servers: NameServers, as_json: Json = False) -> int:
-    """The version of each member's topic table at every NameServer. Asking renews the member's lease."""
+@broker.command("version")
+@_name
+@json_option
+@nameserver_options
+def version(*, name: str, as_json: bool, servers: NameServerOptions) -> int:
+    """Show the version of each member's topic table on every NameServer.
+
+    The request renews the member's lease.
+    """
 
     async def ask(server: OneNameServer) -> dict[str, DataVersion | None]:
         info = await server.cluster_info()
         group = info.broker_addr_table.get(name)
         if group is None:
-            raise refuse(server, f"no broker {name} is known")
+            raise rejection(server, f"broker {name} is unknown")
         nothing = DataVersion(counter=0, state_version=0, timestamp=0)
         found: dict[str, DataVersion | None] = {}
         for number, addr in sorted(group.broker_addrs.items()):
@@ -73,29 +87,19 @@ def version(name: Name, *, servers: NameServers, as_json: Json = False) -> int:
             found[addr] = check.version
         return found
 
-    done = at_all(servers, ask)
-    _print_versions(done, as_json=as_json)
-    complain_of(done)
-    return exit_code(done)
-
-
-def _print_versions(done: Everywhere[dict[str, DataVersion | None]], *, as_json: bool) -> None:
+    done = run_on_all(servers, ask)
     if as_json:
         print_json(done.answers)
-        return
-    rows: list[list[object]] = [
-        [name, addr, *((version.counter, version.timestamp, version.state_version) if version else ("-", "-", "-"))]
-        for name, found in done.answers.items()
+    elif rows := [
+        [server, addr, *((version.counter, version.timestamp, version.state_version) if version else ("-", "-", "-"))]
+        for server, found in done.answers.items()
         for addr, version in found.items()
-    ]
-    if rows:
+    ]:
         print_table(["NAMESERVER", "MEMBER", "COUNTER", "TIMESTAMP", "STATE"], rows)
+    return report_failures(done)
 
 
-def _said(server: OneNameServer, name: str, count: int, what: str) -> str:
+def _result(server: OneNameServer, name: str, count: int, state: str) -> str:
     if count == 0:
-        raise refuse(server, f"no topic of a broker {name} is known: nothing changed")
-    return f"{count} {'topic' if count == 1 else 'topics'} of {name} {'is' if count == 1 else 'are'} {what}"
-
-
-COMMANDS: Final[dict[str, Command]] = {"wipe": wipe, "restore": restore, "members": members, "version": version}
+        raise rejection(server, f"no topic of broker {name} is registered; nothing changed")
+    return f"{count} {'topic' if count == 1 else 'topics'} of {name} {'is' if count == 1 else 'are'} {state}"

@@ -1,61 +1,74 @@
-"""`routebook diff NS NS…`: what NameServers disagree about, and who is likely stale."""
+"""`routebook diff NS NS…`: differences between NameServers, and which one is likely stale."""
 
-from typing import Annotated, Final
+import asyncio
+from typing import Final
 
-from routebook.cli.concurrency import Waiting
-from routebook.cli.nameservers import Connecting, run
-from routebook.cli.output import EXIT_FINE, EXIT_NO, EXIT_UNREACHABLE, Json, complain, explain, print_json, say
-from routebook.cli.parameters import Argument, Option
+from routebook.cli.concurrency import ProgressBar
+from routebook.cli.framework import argument, command, flag, option
+from routebook.cli.nameservers import ConnectionOptions, connection_options
+from routebook.cli.output import (
+    EXIT_NO,
+    EXIT_OK,
+    EXIT_UNREACHABLE,
+    error_text,
+    json_option,
+    print_error,
+    print_json,
+    print_line,
+)
 from routebook.cli.permissions import permission_text
-from routebook.cli.survey import Look, look, takes_connections
+from routebook.cli.survey import Survey, check_reachable, survey
 from routebook.client.addresses import Address, parse_addresses
 from routebook.disagreements import Disagreement, Kind, View, disagreements
 from routebook.errors import UsageError
 
-_SHOWN: Final = 20
+_MAX_TOPICS: Final = 20
 _PROBE_S: Final = 1.0
 
 
+@command("diff")
+@argument("nameservers", metavar="NS NS...", nargs=-1, required=True, help="HOST:PORT of two or more NameServers.")
+@option("--namespace", "namespaces", metavar="NAME", multiple=True, help="Also compare this KV namespace; repeatable.")
+@flag("--full", "is_full", help="List all topics of a difference.")
+@json_option
+@connection_options
 def diff(
-    nameservers: Annotated[list[str], Argument("NS NS...", "HOST:PORT of two or more NameServers.")],
     *,
-    connecting: Connecting,
-    namespace: Annotated[
-        list[str] | None,
-        Option(("--namespace",), "Also compare this KV namespace; may be given several times.", "NAME"),
-    ] = None,
-    full: Annotated[bool, Option(("--full",), "Name all topics, also where there are many.")] = False,
-    as_json: Json = False,
+    nameservers: tuple[str, ...],
+    namespaces: tuple[str, ...],
+    is_full: bool,
+    as_json: bool,
+    connection: ConnectionOptions,
 ) -> int:
-    """What NameServers disagree about: brokers, topics, queues, permissions, KV and settings, and who is likely stale.
+    """Compare NameServers: brokers, topics, queues, permissions, KV and settings; name the one that is likely stale.
 
-    Exit code 1 where they disagree. Where two stand against each other, the broker in question is tried: if it takes
-    connections, the one that lacks it is likely stale.
+    If one NameServer lacks a broker, the command connects to the broker. If the broker accepts the connection, the
+    NameServer without it is likely stale. The exit code is 1 if there is a difference.
     """
     addresses = parse_addresses(nameservers)
     if len(addresses) < 2:
-        raise UsageError("diff compares NameServers: give two addresses or more")
-    seen, found = run(_compare(addresses, connecting, namespace or []))
+        raise UsageError("diff needs two or more addresses")
+    seen, found = asyncio.run(_compare(addresses, connection, namespaces))
     if as_json:
         print_json(_document(seen, found))
     elif len(seen.views) > 1:
-        _print(seen, found, full=full)
+        _print(seen, found, is_full=is_full)
     for error in seen.failures.values():
-        complain(explain(error))
+        print_error(error_text(error))
     if seen.failures:
         return EXIT_UNREACHABLE
-    return EXIT_NO if found else EXIT_FINE
+    return EXIT_NO if found else EXIT_OK
 
 
 async def _compare(
-    addresses: tuple[Address, ...], connecting: Connecting, namespaces: list[str]
-) -> tuple[Look, list[Disagreement]]:
-    with Waiting("routes") as waiting:
-        seen = await look(addresses, connecting, namespaces=namespaces, waiting=waiting)
+    addresses: tuple[Address, ...], connection: ConnectionOptions, namespaces: tuple[str, ...]
+) -> tuple[Survey, list[Disagreement]]:
+    with ProgressBar("routes") as progress:
+        seen = await survey(addresses, connection, namespaces=namespaces, progress=progress)
     found = disagreements(seen.views)
     undecided = [one.subject for one in found if one.kind is Kind.BROKER and not one.stale]
     if undecided:
-        reachable = await _reachable(seen.views, undecided, min(_PROBE_S, connecting.timeout_s))
+        reachable = await _reachable(seen.views, undecided, min(_PROBE_S, connection.timeout_s))
         found = disagreements(seen.views, reachable=reachable.get)
     return seen, found
 
@@ -70,18 +83,18 @@ async def _reachable(views: list[View], brokers: list[str], timeout_s: float) ->
         }
         for name in brokers
     }
-    why_not = await takes_connections({addr for some in addrs.values() for addr in some}, timeout_s=timeout_s)
+    why_not = await check_reachable({addr for some in addrs.values() for addr in some}, timeout_s=timeout_s)
     return {name: any(why_not[addr] is None for addr in some) for name, some in addrs.items()}
 
 
-def _document(seen: Look, found: list[Disagreement]) -> dict[str, object]:
+def _document(seen: Survey, found: list[Disagreement]) -> dict[str, object]:
     return {
         "nameservers": [view.who for view in seen.views],
         "agree": not found and not seen.failures,
         "differences": found,
         "compared": _compared(seen.views),
         "notes": seen.notes,
-        "failures": {who: explain(error) for who, error in seen.failures.items()},
+        "failures": {who: error_text(error) for who, error in seen.failures.items()},
     }
 
 
@@ -93,21 +106,21 @@ def _compared(views: list[View]) -> dict[str, int]:
     }
 
 
-def _print(seen: Look, found: list[Disagreement], *, full: bool) -> None:
+def _print(seen: Survey, found: list[Disagreement], *, is_full: bool) -> None:
     for one in found:
         only = "only " if len(found) == 1 else ""
-        say(f"{only}{describe(one)}")
-        for line in _details(one, full=full):
-            say(line, indent=4)
+        print_line(f"{only}{describe(one)}")
+        for line in _details(one, is_full=is_full):
+            print_line(line, indent=4)
     for note in seen.notes:
-        say(f"not compared: {note}")
+        print_line(f"not compared: {note}")
     counts = ", ".join(f"{count} {name}" for name, count in _compared(seen.views).items() if count)
     if not found:
-        say(f"{len(seen.views)} NameServers agree: {counts or 'all of them are empty'}")
+        print_line(f"{len(seen.views)} NameServers agree: {counts or 'all are empty'}")
 
 
 def describe(one: Disagreement) -> str:
-    """One disagreement in a sentence."""
+    """Return one disagreement as a sentence."""
     count = len(one.topics)
     topics = f"{count} topic{'' if count == 1 else 's'}"
     missing = ", ".join(one.missing_at)
@@ -134,14 +147,14 @@ def _values(one: Disagreement) -> str:
     return ", ".join(f"{'none' if value is None else value} at {who}" for who, value in shown.items())
 
 
-def _details(one: Disagreement, *, full: bool) -> list[str]:
+def _details(one: Disagreement, *, is_full: bool) -> list[str]:
     lines = []
     if one.kind is Kind.BROKER:
         here = dict.fromkeys(value for value in one.values.values() if value is not None)
         lines.append(f"addresses: {', '.join(here)}")
     if one.topics:
-        shown = one.topics if full else one.topics[:_SHOWN]
-        more = f" and {len(one.topics) - len(shown)} more (--full names them)" if len(shown) < len(one.topics) else ""
+        shown = one.topics if is_full else one.topics[:_MAX_TOPICS]
+        more = f" and {len(one.topics) - len(shown)} more (--full lists them)" if len(shown) < len(one.topics) else ""
         lines.append(f"topics: {', '.join(shown)}{more}")
     if one.stale:
         lines.append(f"likely stale: {', '.join(one.stale)} ({one.because})")

@@ -1,69 +1,81 @@
-"""`routebook doctor`: what is wrong, how bad it is, and what to do about it."""
+"""`routebook doctor`: checks NameServers and their brokers, and prints findings with advice."""
 
 import asyncio
 import time
 from typing import Final
 
 from routebook.cli.commands.diff import describe
-from routebook.cli.concurrency import Waiting, gather
-from routebook.cli.nameservers import NameServers, run
-from routebook.cli.output import EXIT_FINE, EXIT_NO, EXIT_UNREACHABLE, Colour, Json, complain, print_json, say
-from routebook.cli.probe import meet_broker, meet_nameserver
-from routebook.cli.survey import look
-from routebook.client.queues import publish_queues
+from routebook.cli.concurrency import ProgressBar, gather
+from routebook.cli.framework import command
+from routebook.cli.nameservers import NameServerOptions, nameserver_options
+from routebook.cli.output import (
+    EXIT_NO,
+    EXIT_OK,
+    EXIT_UNREACHABLE,
+    Colour,
+    json_option,
+    print_error,
+    print_json,
+    print_line,
+)
+from routebook.cli.probe import probe_broker, probe_nameserver
+from routebook.cli.survey import survey
+from routebook.client.queues import check_order
 from routebook.disagreements import View, disagreements
 from routebook.doctor import Finding, Seen, Severity, findings
 from routebook.errors import MalformedRoute
-from routebook.model import TopicRoute
 
-_AT_ONCE: Final = 64
+_PROBES_AT_ONCE: Final = 64
 _COLOURS: Final = {Severity.ERROR: Colour.RED, Severity.WARNING: Colour.YELLOW, Severity.NOTE: Colour.CYAN}
 
 
-def doctor(*, servers: NameServers, as_json: Json = False) -> int:
-    """Look at NameServers and at every broker they name: what is wrong, and what to do about it.
+@command("doctor")
+@json_option
+@nameserver_options
+def doctor(*, as_json: bool, servers: NameServerOptions) -> int:
+    """Check NameServers and every broker they list; print each problem with advice.
 
-    Every advertised broker address is connected to. Exit code 1 where there is an error or a warning, 3 where no
-    NameServer answers.
+    Connects to every advertised broker address. The exit code is 1 if there is an error or a warning, 3 if no
+    NameServer responds.
     """
-    seen = run(_examine(servers))
+    seen = asyncio.run(_examine(servers))
     if not seen.views:
         for server in seen.nameservers:
-            complain(server.why_not or f"{server.who} does not answer")
+            print_error(server.why_not or f"{server.who} does not respond")
         return EXIT_UNREACHABLE
     found = findings(seen)
     if as_json:
-        print_json({"healthy": _healthy(found), "findings": found, "looked_at": _looked_at(seen)})
+        print_json({"healthy": _is_healthy(found), "findings": found, "looked_at": _counts(seen)})
     else:
         _print(seen, found)
-    return EXIT_FINE if _healthy(found) else EXIT_NO
+    return EXIT_OK if _is_healthy(found) else EXIT_NO
 
 
-async def _examine(servers: NameServers) -> Seen:
+async def _examine(servers: NameServerOptions) -> Seen:
     addresses, timeout_s, tls = servers.addresses(), servers.timeout_s, servers.tls_context()
-    with Waiting("examining") as waiting:
-        met = await asyncio.gather(*(meet_nameserver(address, timeout_s=timeout_s, tls=tls) for address in addresses))
+    with ProgressBar("checking") as progress:
+        met = await asyncio.gather(*(probe_nameserver(address, timeout_s=timeout_s, tls=tls) for address in addresses))
         answering = [address for address, server in zip(addresses, met, strict=True) if server.why_not is None]
-        looked = await look(answering, servers, waiting=waiting)
+        surveyed = await survey(answering, servers, progress=progress)
         advertised = {
             addr
-            for view in looked.views
+            for view in surveyed.views
             for data in view.info.broker_addr_table.values()
             for addr in data.broker_addrs.values()
         }
         brokers = await gather(
             sorted(advertised),
-            lambda addr: meet_broker(addr, timeout_s=timeout_s, tls=tls),
-            waiting=waiting,
-            at_once=_AT_ONCE,
+            lambda addr: probe_broker(addr, timeout_s=timeout_s, tls=tls),
+            progress=progress,
+            concurrency=_PROBES_AT_ONCE,
         )
     return Seen(
         nameservers=[*met],
-        views=looked.views,
+        views=surveyed.views,
         addresses=brokers,
         now_ms=time.time_ns() // 1_000_000,
-        disagreements=[describe(one) for one in disagreements(looked.views)],
-        unusable_orders=_unusable_orders(looked.views),
+        disagreements=[describe(one) for one in disagreements(surveyed.views)],
+        unusable_orders=_unusable_orders(surveyed.views),
     )
 
 
@@ -71,19 +83,18 @@ def _unusable_orders(views: list[View]) -> dict[str, str]:
     found: dict[str, str] = {}
     for view in views:
         for topic, conf in (item for table in view.kv.values() for item in table.items()):
-            route = TopicRoute(broker_datas=[], filter_server_table={}, order_topic_conf=conf, queue_datas=[])
             try:
-                publish_queues(topic, route)
+                check_order(topic, conf)
             except MalformedRoute as error:
                 found.setdefault(topic, str(error))
     return found
 
 
-def _healthy(found: list[Finding]) -> bool:
+def _is_healthy(found: list[Finding]) -> bool:
     return all(finding.severity is Severity.NOTE for finding in found)
 
 
-def _looked_at(seen: Seen) -> dict[str, int]:
+def _counts(seen: Seen) -> dict[str, int]:
     return {
         "nameservers": len(seen.nameservers),
         "brokers": len(seen.addresses),
@@ -93,12 +104,12 @@ def _looked_at(seen: Seen) -> dict[str, int]:
 
 def _print(seen: Seen, found: list[Finding]) -> None:
     for finding in found:
-        say(f"{finding.severity}: {finding.text}", colour=_COLOURS[finding.severity], of=len(finding.severity))
-        say(finding.advice, indent=4)
+        print_line(f"{finding.severity}: {finding.text}", colour=_COLOURS[finding.severity], of=len(finding.severity))
+        print_line(finding.advice, indent=4)
     counts = [
         f"{count} {severity}{'' if count == 1 else 's'}"
         for severity in Severity
         if (count := sum(finding.severity is severity for finding in found))
     ]
-    looked = ", ".join(f"{count} {what[:-1] if count == 1 else what}" for what, count in _looked_at(seen).items())
-    say(f"{', '.join(counts) or 'nothing to report'}; looked at {looked.replace('nameserver', 'NameServer')}")
+    checked = ", ".join(f"{count} {what[:-1] if count == 1 else what}" for what, count in _counts(seen).items())
+    print_line(f"{', '.join(counts) or 'no problems'}; checked {checked.replace('nameserver', 'NameServer')}")

@@ -1,15 +1,15 @@
-"""`routebook fleet run|simulate|scenarios`: a make-believe fleet, over TCP or in virtual time."""
+"""`routebook fleet run|simulate|scenarios`: a simulated fleet, over TCP or in virtual time."""
 
-import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
+import click
 
-from routebook.cli.environment import ACCESS_KEY, SECRET_KEY
-from routebook.cli.nameservers import Connecting
-from routebook.cli.output import print_json, print_table, say
+from routebook.cli.framework import Group, all_of, option
+from routebook.cli.nameservers import ConnectionOptions, credential_options, nameserver_addresses, nameserver_option
+from routebook.cli.output import EXIT_OK, json_option, print_json, print_line, print_table, uses_colour
 from routebook.cli.times import parse_time
 from routebook.errors import UsageError
 
@@ -19,94 +19,116 @@ if TYPE_CHECKING:
     from routebook.fleet.scenario import Scenario
     from routebook.fleet.virtual.simulation import SimulationReport
 
-app = typer.Typer(
-    name="fleet",
-    help="A make-believe fleet: run it over TCP, or simulate months of it.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+_DEFAULT_RUN: Final = "quiet-day"
+_DEFAULT_SIMULATION: Final = "eventful-days"
+_FIRST_DAY: Final = "2026-01-01T00:00"
 
-_ORDINARY = "quiet-day"
-_EVENTFUL = "eventful-days"
-_FIRST_DAY = "2026-01-01T00:00"
-
-ScenarioName = Annotated[
-    str, typer.Option("--scenario", "-s", metavar="NAME|FILE", help="one of `fleet scenarios`, or a .toml file")
-]
-Brokers = Annotated[int | None, typer.Option("--brokers", min=1, metavar="N", help="instead of the scenario's")]
-Topics = Annotated[int | None, typer.Option("--topics", min=0, metavar="T", help="instead of the scenario's")]
-Clients = Annotated[int | None, typer.Option("--clients", min=0, metavar="C", help="instead of the scenario's")]
-Seed = Annotated[int, typer.Option("--seed", metavar="S", help="the same seed, the same fleet and faults")]
-Json = Annotated[bool, typer.Option("--json", help="the report as one JSON document, and nothing else")]
+fleet = Group("fleet", help="Run a simulated fleet over TCP, or simulate months of one.")
 
 
-@app.command("run")
-def run_command(
-    scenario: ScenarioName = _ORDINARY,
-    nameserver: Annotated[
-        str | None,
-        typer.Option(
-            "-n", "--nameserver", metavar="LIST", help="HOST:PORT[;HOST:PORT] [NAMESRV_ADDR, or the local one]"
+def _scenario_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options that choose and size a scenario."""
+    options = (
+        option(
+            "-s",
+            "--scenario",
+            default=default,
+            metavar="NAME|FILE",
+            help=f"A name from `fleet scenarios`, or a .toml file [{default}].",
         ),
-    ] = None,
-    duration: Annotated[str | None, typer.Option(metavar="TIME", help="as 90s or 1h, not the scenario's")] = None,
-    brokers: Brokers = None,
-    topics: Topics = None,
-    clients: Clients = None,
-    seed: Seed = 1,
-    time_scale: Annotated[float, typer.Option(metavar="X", help="all of it X times as fast")] = 1.0,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="write the report there, too, as JSON")] = None,
-    access_key: Annotated[str | None, typer.Option(metavar="KEY", help=f"sign requests [{ACCESS_KEY}]")] = None,
-    secret_key: Annotated[str | None, typer.Option(metavar="KEY", help=f"better in {SECRET_KEY}")] = None,
-    as_json: Json = False,
+        option("--brokers", type=click.IntRange(min=1), metavar="N", help="Number of brokers [scenario]."),
+        option("--topics", type=click.IntRange(min=0), metavar="T", help="Number of topics [scenario]."),
+        option("--clients", type=click.IntRange(min=0), metavar="C", help="Number of clients [scenario]."),
+        option(
+            "--seed",
+            type=int,
+            default=1,
+            metavar="S",
+            help="Random seed; equal seeds give equal faults [1].",
+        ),
+    )
+    return lambda function: all_of(options, function)
+
+
+@fleet.command("run")
+@_scenario_options(_DEFAULT_RUN)
+@option("--duration", metavar="TIME", help="Duration such as 90s or 1h [scenario].")
+@option("--time-scale", type=float, default=1.0, metavar="X", help="Run X times as fast [1].")
+@option("--out", type=Path, metavar="FILE", help="Also write the report to this file, as JSON.")
+@json_option
+@nameserver_option
+@credential_options
+def run(
+    *,
+    scenario: str,
+    brokers: int | None,
+    topics: int | None,
+    clients: int | None,
+    seed: int,
+    duration: str | None,
+    time_scale: float,
+    out: Path | None,
+    as_json: bool,
+    nameserver: str | None,
+    access_key: str | None,
+    secret_key: str | None,
 ) -> int:
-    """Run brokers and clients against NameServers, Java's or Routebook's, with faults; ctrl-c ends it in order."""
-    from routebook.client.addresses import addresses_from_environment, parse_addresses
+    """Run brokers and clients against NameServers (Java or Routebook) and inject faults.
+
+    ctrl-c stops the fleet in order.
+    """
     from routebook.fleet.live.report import format_report
     from routebook.fleet.live.run import FleetRun
 
-    played = _load(scenario, brokers, topics, clients)
-    addresses = parse_addresses(nameserver) if nameserver is not None else addresses_from_environment()
+    loaded = _load(scenario, brokers, topics, clients)
     running = FleetRun(
-        played,
-        addresses or parse_addresses("127.0.0.1:9876"),
+        loaded,
+        nameserver_addresses(nameserver),
         seed=seed,
         duration_ms=None if duration is None else _duration(duration),
         scale=time_scale,
-        on_fault=None if as_json or _is_watched() else _tell,
-        credentials=Connecting(access_key=access_key, secret_key=secret_key).credentials(),
+        on_fault=None if as_json or uses_colour() else _print_fault,
+        credentials=ConnectionOptions(access_key=access_key, secret_key=secret_key).credentials(),
     )
-    report = _play(running, watched=_is_watched() and not as_json)
+    report = _run(running, is_watched=uses_colour() and not as_json)
     if out is not None:
         _save(out, report)
     if as_json:
         print_json(report)
     else:
         for line in format_report(report):
-            say(line)
-    return 0
+            print_line(line)
+    return EXIT_OK
 
 
-@app.command("simulate")
-def simulate_command(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="an empty folder, or a new one")],
-    days: Annotated[float, typer.Option(metavar="D", help="how many")] = 1.0,
-    scenario: ScenarioName = _EVENTFUL,
-    nameservers: Annotated[int, typer.Option(min=1, metavar="K", help="each with a journal of its own")] = 3,
-    brokers: Brokers = None,
-    topics: Topics = None,
-    clients: Clients = None,
-    seed: Seed = 1,
-    start: Annotated[str, typer.Option("--from", metavar="TIME", help="when it begins, in UTC")] = _FIRST_DAY,
-    as_json: Json = False,
+@fleet.command("simulate")
+@option("-o", "--out", type=Path, required=True, metavar="DIR", help="Output folder, new or empty.")
+@option("--days", type=float, default=1.0, metavar="D", help="Number of days [1].")
+@option("--nameservers", type=click.IntRange(min=1), default=3, metavar="K", help="Number of NameServers [3].")
+@option("--from", "start", default=_FIRST_DAY, metavar="TIME", help=f"Start of the simulation, in UTC [{_FIRST_DAY}].")
+@_scenario_options(_DEFAULT_SIMULATION)
+@json_option
+def simulate(
+    *,
+    out: Path,
+    days: float,
+    nameservers: int,
+    start: str,
+    scenario: str,
+    brokers: int | None,
+    topics: int | None,
+    clients: int | None,
+    seed: int,
+    as_json: bool,
 ) -> int:
-    """Simulate days of a fleet: writes the journals that NameServers would have written, and the truth about faults."""
+    """Simulate days of a fleet in virtual time.
+
+    Writes the journals of the NameServers, and truth.jsonl with every injected fault.
+    """
     from routebook.fleet.virtual.simulation import Simulation
 
-    played = _load(scenario, brokers, topics, clients)
     simulation = Simulation(
-        played,
+        _load(scenario, brokers, topics, clients),
         days=days,
         seed=seed,
         nameservers=nameservers,
@@ -126,22 +148,22 @@ def simulate_command(
         print_json(report)
     else:
         _print_simulation(report, out)
-    return 0
+    return EXIT_OK
 
 
-@app.command("scenarios")
-def scenarios_command(as_json: Json = False) -> int:
-    """Tell which scenarios there are."""
+@fleet.command("scenarios")
+@json_option
+def scenarios(*, as_json: bool) -> int:
+    """List the included scenarios."""
     from routebook.fleet.scenario import load_scenario, shipped_names
 
     found = [load_scenario(name) for name in shipped_names()]
     if as_json:
         print_json([{"name": one.name, "about": one.about, "duration_s": one.duration / 1000} for one in found])
-        return 0
-    print_table(
-        ("scenario", "lasts", "about"), [(one.name, f"{one.duration // 60_000} min", one.about) for one in found]
-    )
-    return 0
+    else:
+        rows = [(one.name, f"{one.duration // 60_000} min", one.about) for one in found]
+        print_table(("scenario", "duration", "about"), rows)
+    return EXIT_OK
 
 
 def _load(name: str, brokers: int | None, topics: int | None, clients: int | None) -> "Scenario":
@@ -150,12 +172,12 @@ def _load(name: str, brokers: int | None, topics: int | None, clients: int | Non
     return load_scenario(name).sized(brokers=brokers, topics=topics, clients=clients)
 
 
-def _play(running: "FleetRun", *, watched: bool) -> "FleetReport":
-    """Until its time is over, or somebody presses ctrl-c: the first ends it in order, the second at once."""
+def _run(running: "FleetRun", *, is_watched: bool) -> "FleetReport":
+    """Run to the end, or until a signal: the first SIGINT stops in order, the second at once."""
     import asyncio
     import signal
 
-    async def play() -> "FleetReport":
+    async def work() -> "FleetReport":
         loop = asyncio.get_running_loop()
 
         def stop() -> None:
@@ -164,7 +186,7 @@ def _play(running: "FleetRun", *, watched: bool) -> "FleetReport":
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop)
-        if not watched:
+        if not is_watched:
             return await running.run()
         from rich.console import Console
 
@@ -180,18 +202,14 @@ def _play(running: "FleetRun", *, watched: bool) -> "FleetReport":
     try:
         from uvloop import new_event_loop
     except ImportError:
-        return asyncio.run(play())
+        return asyncio.run(work())
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(play())
+        return runner.run(work())
 
 
-def _is_watched() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def _tell(fault: "FaultRecord") -> None:
-    lasts = f" for {fault.lasts_s:g} s" if fault.lasts_s else ""
-    say(f"{fault.at_s:>7.1f} s  {fault.kind}: {fault.target}{lasts}")
+def _print_fault(fault: "FaultRecord") -> None:
+    duration = f" for {fault.lasts_s:g} s" if fault.lasts_s else ""
+    print_line(f"{fault.at_s:>7.1f} s  {fault.kind}: {fault.target}{duration}")
     sys.stdout.flush()
 
 
@@ -207,15 +225,15 @@ def _save(path: Path, report: "FleetReport") -> None:
 def _print_simulation(report: "SimulationReport", out: Path) -> None:
     mib = 1024 * 1024
     faults = ", ".join(f"{count} {kind}" for kind, count in report.incidents.items()) or "none"
-    say(
+    print_line(
         f"{report.scenario}: {report.days:g} days of {report.brokers} brokers, {report.topics} topics and "
         f"{report.clients} clients (seed {report.seed})"
     )
-    say(f"faults     {faults}" + (f"; {report.left_out} left out" if report.left_out else ""))
+    print_line(f"faults     {faults}" + (f"; {report.left_out} omitted" if report.left_out else ""))
     for name, records in report.records.items():
-        say(f"journal    {out / name}: {records} records")
-    say(f"truth      {out / 'truth.jsonl'}")
-    say(f"on disk    {report.disk_bytes / mib:.1f} MiB, as text {report.text_bytes / mib:.1f} MiB")
+        print_line(f"journal    {out / name}: {records} records")
+    print_line(f"truth      {out / 'truth.jsonl'}")
+    print_line(f"on disk    {report.disk_bytes / mib:.1f} MiB, as text {report.text_bytes / mib:.1f} MiB")
 
 
 def _duration(text: str) -> int:
@@ -224,8 +242,4 @@ def _duration(text: str) -> int:
     try:
         return int(parse_duration(text))
     except ValueError as error:
-        _refuse(f"--duration: {error}")
-
-
-def _refuse(why: str) -> NoReturn:
-    raise UsageError(why)
+        raise UsageError(f"--duration: {error}") from None

@@ -1,15 +1,18 @@
-"""`routebook journal tail|verify|export|stats`: look at a journal folder, also while a server writes it."""
+"""`routebook journal tail|verify|export|stats`: reads a journal folder, also while a server writes to it."""
 
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, BinaryIO, NoReturn
+from typing import Any, BinaryIO, Final
 
-import msgspec
-import typer
+import click
 
+from routebook.cli.event_options import Filters, filter_options
+from routebook.cli.framework import Group, all_of, flag, option
+from routebook.cli.output import EXIT_NO, EXIT_OK, json_option, print_error, print_json, print_table, uses_colour
 from routebook.cli.times import parse_time
 from routebook.errors import UsageError
 from routebook.journal.files import FolderFiles
@@ -18,162 +21,151 @@ from routebook.journal.read.lines import Damage
 from routebook.journal.read.reader import Hole, Item, Line, TimeRange, follow, newest, read
 from routebook.journal.read.select import Selection
 from routebook.journal.read.verify import Report, verify
-from routebook.journal.record import KINDS
 from routebook.server.observe.log import escape
 from routebook.server.state.home import default_home
 from routebook.times import format_time
 
-_POLL_S = 0.2
-_EXIT_NO = 1
-_EXIT_USAGE = 2
+_POLL_S: Final = 0.2
 
-app = typer.Typer(
-    name="journal",
-    help="Look at what a NameServer remembers.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-Home = Annotated[
-    Path | None, typer.Option("--home", metavar="DIR", help="the server's home [ROUTEBOOK_HOME, or ~/.routebook]")
-]
-Folder = Annotated[Path | None, typer.Option("--dir", metavar="DIR", help="a journal folder, wherever it is")]
-Json = Annotated[bool, typer.Option("--json", help="for machines")]
-Kinds = Annotated[list[str] | None, typer.Option("--kind", help="of this kind; may be repeated")]
-Brokers = Annotated[list[str] | None, typer.Option("--broker", help="about this broker, by name or address")]
-Topics = Annotated[list[str] | None, typer.Option("--topic", help="about this topic")]
+journal = Group("journal", help="Print, verify and export a journal.")
 
 
-@app.command("tail")
-def tail_command(
-    home: Home = None,
-    folder: Folder = None,
-    count: Annotated[int, typer.Option("-n", min=0, help="how many of the newest records")] = 20,
-    keep_on: Annotated[bool, typer.Option("-f", "--follow", help="then show what comes")] = False,
-    kind: Kinds = None,
-    broker: Brokers = None,
-    topic: Topics = None,
-    as_json: Json = False,
-) -> None:
-    """Show the newest records."""
-    files = _files(home, folder)
-    selection = _selection(kind, broker, topic)
+def _folder_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --home and --dir; the command receives the journal folder as `files`."""
+
+    @wraps(function)
+    def call(*, home: Path | None, folder: Path | None, **values: Any) -> Any:
+        return function(files=_files(home, folder), **values)
+
+    options = (
+        option("--home", type=Path, metavar="DIR", help="Home folder of the server [ROUTEBOOK_HOME, or ~/.routebook]."),
+        option("--dir", "folder", type=Path, metavar="DIR", help="Journal folder, instead of --home."),
+    )
+    return all_of(options, call)
+
+
+@journal.command("tail")
+@_folder_options
+@option("-n", "count", type=click.IntRange(min=0), default=20, metavar="N", help="Number of records [20].")
+@flag("-f", "--follow", "is_following", help="Continue with new records until interrupted.")
+@filter_options
+@json_option
+def tail_records(*, files: FolderFiles, count: int, is_following: bool, filters: Filters, as_json: bool) -> int:
+    """Print the newest records."""
+    selection = _selection(filters)
     lines = newest(files, count, wanted=selection.fits) if count else []
     for line in lines:
         _show(line, as_json=as_json)
-    if not keep_on:
-        return
+    if not is_following:
+        return EXIT_OK
     beyond = newest(files, 1, wanted=lambda _: True)
     after = max((line.record.seq for line in (*lines, *beyond)), default=0)
     shown = lines[-1].record.seq if lines else after
     try:
         for item in follow(files, from_seq=min(shown, after) + 1, wait=_wait):
             if not isinstance(item, Line):
-                _complain(item)
+                _report_loss(item)
             elif selection.fits(item.record):
                 _show(item, as_json=as_json)
     except KeyboardInterrupt:
-        return
+        pass
+    return EXIT_OK
 
 
-@app.command("verify")
-def verify_command(home: Home = None, folder: Folder = None, as_json: Json = False) -> None:
-    """Read all of it; exit code 1 if records are damaged or missing."""
-    report = verify(_files(home, folder))
+@journal.command("verify")
+@_folder_options
+@json_option
+def verify_records(*, files: FolderFiles, as_json: bool) -> int:
+    """Read the whole journal.
+
+    The exit code is 1 if records are damaged or missing.
+    """
+    report = verify(files)
     if as_json:
-        print(msgspec.json.encode(report).decode())
+        print_json(report)
     else:
         _print_verdict(report)
-    if not report.whole:
-        raise typer.Exit(_EXIT_NO)
+    return EXIT_OK if report.whole else EXIT_NO
 
 
-@app.command("export")
-def export_command(
-    home: Home = None,
-    folder: Folder = None,
-    from_time: Annotated[str | None, typer.Option("--from", metavar="TIME", help="ISO 8601 (UTC), or ms")] = None,
-    to_time: Annotated[str | None, typer.Option("--to", metavar="TIME", help="up to this time, included")] = None,
-    kind: Kinds = None,
-    broker: Brokers = None,
-    topic: Topics = None,
-    form: Annotated[str, typer.Option("--format", metavar="jsonl", help="the lines as they are")] = "jsonl",
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="instead of stdout")] = None,
-) -> None:
-    """Write the records of a stretch of time; exit code 1 if some of it is damaged or missing."""
-    files = _files(home, folder)
+@journal.command("export")
+@_folder_options
+@option("--from", "from_time", metavar="TIME", help="First time: ISO 8601 (UTC), or ms since the epoch.")
+@option("--to", "to_time", metavar="TIME", help="Last time, inclusive.")
+@filter_options
+@option("--format", "form", default="jsonl", metavar="jsonl", help="Output format: jsonl, the lines of the journal.")
+@option("-o", "--out", type=Path, metavar="FILE", help="Output file [stdout].")
+def export_records(
+    *,
+    files: FolderFiles,
+    from_time: str | None,
+    to_time: str | None,
+    filters: Filters,
+    form: str,
+    out: Path | None,
+) -> int:
+    """Write the records of a period.
+
+    The exit code is 1 if records of the period are damaged or missing.
+    """
     if form != "jsonl":
-        _fail(f"--format {form}: there is jsonl only")
+        raise UsageError(f"--format {form}: the only format is jsonl")
     between = TimeRange(from_ms=_time(from_time, "--from"), to_ms=_time(to_time, "--to"))
     items = read(files, between=between)
-    selection = _selection(kind, broker, topic)
+    selection = _selection(filters)
     if out is None:
         whole = _export(items, selection, sys.stdout.buffer)
     else:
         try:
             with out.open("wb") as file:
                 whole = _export(items, selection, file)
-        except OSError as problem:
-            _fail(f"--out {out}: {problem.strerror}")
-    if not whole:
-        raise typer.Exit(_EXIT_NO)
+        except OSError as error:
+            raise UsageError(f"--out {out}: {error.strerror}") from None
+    return EXIT_OK if whole else EXIT_NO
 
 
-@app.command("stats")
-def stats_command(home: Home = None, folder: Folder = None, as_json: Json = False) -> None:
+@journal.command("stats")
+@_folder_options
+@json_option
+def count_records(*, files: FolderFiles, as_json: bool) -> int:
     """Count records and bytes by kind."""
-    report = verify(_files(home, folder))
+    report = verify(files)
     if as_json:
-        print(msgspec.json.encode(report).decode())
+        print_json(report)
     else:
         _print_stats(report)
-
-
-# -- what was asked for ------------------------------------------------------------------------------------------
+    return EXIT_OK
 
 
 def _files(home: Path | None, folder: Path | None) -> FolderFiles:
     if home is not None and folder is not None:
-        _fail("--home and --dir: give one of them")
+        raise UsageError("--home and --dir cannot be combined")
     path = folder if folder is not None else (home or default_home(os.environ)) / "journal"
     path = path.expanduser()
     if not path.is_dir():
-        _fail(f"{path}: no such folder; name the server's home with --home, or the journal folder with --dir")
+        raise UsageError(f"{path}: no such folder; pass the server's home as --home, or the journal folder as --dir")
     files = FolderFiles(path)
     try:
         files.names()
-    except OSError as problem:
-        _fail(f"{path}: {problem.strerror}")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
     return files
 
 
-def _selection(kinds: list[str] | None, brokers: list[str] | None, topics: list[str] | None) -> Selection:
-    for kind in kinds or ():
-        if kind not in KINDS:
-            _fail(f"--kind {kind}: there are {', '.join(sorted(KINDS))}")
-    return Selection(kinds=frozenset(kinds or ()), brokers=frozenset(brokers or ()), topics=frozenset(topics or ()))
+def _selection(filters: Filters) -> Selection:
+    return Selection(
+        kinds=frozenset(filters.kinds), brokers=frozenset(filters.brokers), topics=frozenset(filters.topics)
+    )
 
 
-def _time(text: str | None, option: str) -> int | None:
-    try:
-        return None if text is None else parse_time(text, option)
-    except UsageError as error:
-        _fail(str(error))
+def _time(text: str | None, option_name: str) -> int | None:
+    return None if text is None else parse_time(text, option_name)
 
 
 def _wait() -> bool:
     sys.stdout.flush()
     time.sleep(_POLL_S)
     return True
-
-
-def _fail(message: str) -> NoReturn:
-    print(f"routebook: {escape(message, max_chars=4096)}", file=sys.stderr)
-    raise typer.Exit(_EXIT_USAGE)
-
-
-# -- what is shown -----------------------------------------------------------------------------------------------
 
 
 def _export(items: Iterable[Item], selection: Selection, to: BinaryIO) -> bool:
@@ -183,7 +175,7 @@ def _export(items: Iterable[Item], selection: Selection, to: BinaryIO) -> bool:
             if selection.fits(item.record):
                 to.write(item.raw + b"\n")
         else:
-            _complain(item)
+            _report_loss(item)
             whole = whole and not _is_loss(item)
     to.flush()
     return whole
@@ -200,17 +192,12 @@ def _show(line: Line, *, as_json: bool) -> None:
         return
     record = line.record
     text = escape(describe_event(record), max_chars=2000)
-    colour, plain = ("\x1b[36m", "\x1b[0m") if _in_colour() else ("", "")
+    colour, plain = ("\x1b[36m", "\x1b[0m") if uses_colour() else ("", "")
     print(f"{format_time(record.at)} {record.seq:>8} {colour}{escape(record.kind):<20}{plain} {text}")
 
 
-def _in_colour() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def _complain(item: Damage | Hole) -> None:
-    text = describe_hole(item) if isinstance(item, Hole) else describe_damage(item)
-    print(f"routebook: {escape(text, max_chars=2000)}", file=sys.stderr)
+def _report_loss(item: Damage | Hole) -> None:
+    print_error(describe_hole(item) if isinstance(item, Hole) else describe_damage(item))
 
 
 def _print_verdict(report: Report) -> None:
@@ -219,7 +206,7 @@ def _print_verdict(report: Report) -> None:
     for hole in report.holes:
         print(f"hole: {escape(describe_hole(hole))}")
     if report.unnumbered:
-        print(f"hole: {report.unnumbered} events of long outages have not even a number")
+        print(f"hole: {report.unnumbered} events of long outages have no sequence number")
     for hole in report.skipped:
         print(f"skipped: {escape(describe_hole(hole))}")
     if report.unfinished is not None:
@@ -237,17 +224,11 @@ def _extent(report: Report) -> str:
 
 
 def _print_stats(report: Report) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=None)
-    table.add_column("kind")
-    for heading in ("records", "bytes", "share"):
-        table.add_column(heading, justify="right")
-    for kind, count in report.kinds.items():
-        share = f"{100 * count.bytes / max(1, report.text_bytes):.1f} %"
-        table.add_row(escape(kind), str(count.records), str(count.bytes), share)
-    console = Console(highlight=False, markup=False)
-    console.print(table)
-    rolled = f"{report.rolled} of them rolled, {report.text_bytes} bytes as text, {report.boots} starts"
-    console.print(f"{_extent(report)}; {rolled}", soft_wrap=True)
+    rows = [
+        (kind, count.records, count.bytes, f"{100 * count.bytes / max(1, report.text_bytes):.1f} %")
+        for kind, count in report.kinds.items()
+    ]
+    print_table(("kind", "records", "bytes", "share"), rows)
+    print(
+        f"{_extent(report)}; {report.rolled} of them rolled, {report.text_bytes} bytes as text, {report.boots} starts"
+    )

@@ -1,63 +1,56 @@
-"""`routebook route TOPIC`: the brokers that carry it, with their queues, permissions and addresses."""
-
-from typing import Annotated
+"""`routebook route TOPIC`: the brokers that carry a topic, with queues, permissions and addresses."""
 
 import msgspec
 
-from routebook.cli.nameservers import NameServers, run
-from routebook.cli.output import EXIT_FINE, Json, print_json, print_table, say
-from routebook.cli.parameters import Argument, Option
+from routebook.cli.framework import argument, command, flag, option
+from routebook.cli.nameservers import NameServerOptions, nameserver_options
+from routebook.cli.output import EXIT_OK, json_option, print_json, print_line, print_table
 from routebook.cli.permissions import permission_text
-from routebook.client.client import NameServerClient
 from routebook.codes import MASTER_ID
 from routebook.errors import MalformedRoute
 from routebook.model import BrokerData, TopicRoute
 
 
-class _RouteOf(TopicRoute, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    """What is printed for machines: RocketMQ's own TopicRouteData, and the topic's name."""
+class _RouteOfTopic(TopicRoute, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+    """The JSON output: RocketMQ's TopicRouteData with the topic's name."""
 
     topic: str
 
 
-def route(
-    topic: Annotated[str, Argument("TOPIC", "The topic's name.")],
-    *,
-    servers: NameServers,
-    zone: Annotated[str | None, Option(("--zone",), "As a client in this zone sees it.", "ZONE")] = None,
-    queues: Annotated[
-        bool, Option(("--queues",), "Also the queues that producers and consumers derive from it.")
-    ] = False,
-    as_json: Json = False,
-) -> int:
-    """Where a topic lives: its brokers, queues, permissions and addresses. Exit code 1 where it lives nowhere."""
-    found = run(_ask(servers.client(), topic, zone))
+@command("route")
+@argument("topic", help="Name of the topic.")
+@option("--zone", metavar="ZONE", help="Show the route as a client in this zone receives it.")
+@flag("--queues", help="Also show the queues that producers and consumers derive from the route.")
+@json_option
+@nameserver_options
+def route(*, topic: str, zone: str | None, queues: bool, as_json: bool, servers: NameServerOptions) -> int:
+    """Show the route of a topic: its brokers, queues, permissions and addresses.
+
+    The exit code is 1 if the topic has no route.
+    """
+    found = sort_route(servers.query(lambda client: client.route(topic, zone=zone)))
     if as_json:
-        print_json(_RouteOf(topic=topic, **msgspec.structs.asdict(found)))
-        return EXIT_FINE
+        print_json(_RouteOfTopic(topic=topic, **msgspec.structs.asdict(found)))
+        return EXIT_OK
     _print_brokers(found)
     if found.order_topic_conf:
-        say(f"ordered: {found.order_topic_conf}")
+        print_line(f"ordered: {found.order_topic_conf}")
     for address, filters in sorted(found.filter_server_table.items()):
         if filters:
-            say(f"filter servers of {address}: {', '.join(filters)}")
+            print_line(f"filter servers of {address}: {', '.join(filters)}")
     for name, mapping in sorted((found.topic_queue_mapping_by_broker or {}).items()):
         pairs = ", ".join(
             f"{logical} on {physical}" for logical, physical in sorted((mapping.curr_id_map or {}).items())
         )
-        say(f"static: {name} hosts {pairs or 'none'} of {mapping.total_queues} logical queues, epoch {mapping.epoch}")
+        queues_text = f"{pairs or 'none'} of {mapping.total_queues} logical queues"
+        print_line(f"static: {name} hosts {queues_text}, epoch {mapping.epoch}")
     if queues:
         _print_queues(topic, found)
-    return EXIT_FINE
+    return EXIT_OK
 
 
-async def _ask(client: NameServerClient, topic: str, zone: str | None) -> TopicRoute:
-    async with client:
-        return in_order(await client.route(topic, zone=zone))
-
-
-def in_order(route: TopicRoute) -> TopicRoute:
-    """Java lists in the order of a hash table: by name here, so that two answers can be compared by eye."""
+def sort_route(route: TopicRoute) -> TopicRoute:
+    """Sort by name: Java lists in hash order, which makes two routes hard to compare by eye."""
     return msgspec.structs.replace(
         route,
         broker_datas=sorted(
@@ -70,11 +63,6 @@ def in_order(route: TopicRoute) -> TopicRoute:
         queue_datas=sorted(route.queue_datas, key=lambda data: data.broker_name),
         filter_server_table=dict(sorted(route.filter_server_table.items())),
     )
-
-
-def addresses_text(data: BrokerData) -> str:
-    """`0=10.0.0.1:10911 1=10.0.0.2:10911`: 0 is the master."""
-    return " ".join(f"{number}={addr}" for number, addr in sorted(data.broker_addrs.items()))
 
 
 def _print_brokers(route: TopicRoute) -> None:
@@ -99,7 +87,7 @@ def _print_brokers(route: TopicRoute) -> None:
 def _members(broker: BrokerData | None) -> str:
     if broker is None or not broker.broker_addrs:
         return "none"
-    text = addresses_text(broker)
+    text = " ".join(f"{number}={addr}" for number, addr in sorted(broker.broker_addrs.items()))
     return text if MASTER_ID in broker.broker_addrs else f"{text} (no master)"
 
 
@@ -109,10 +97,11 @@ def _print_queues(topic: str, route: TopicRoute) -> None:
     try:
         published = publish_queues(topic, route)
     except MalformedRoute as error:
-        say(f"publish: no client can: {error}")
+        print_line(f"publish: clients reject the route: {error}")
     else:
         text = ", ".join(f"{queue.broker}/{queue.queue_id}" for queue in published.queues)
-        say(f"publish: {len(published.queues)}{' ordered' if published.ordered else ''} queues: {text or 'none'}")
+        ordered = " ordered" if published.ordered else ""
+        print_line(f"publish: {len(published.queues)}{ordered} queues: {text or 'none'}")
     subscribed = sorted(subscribe_queues(topic, route))
     text = ", ".join(f"{queue.broker}/{queue.queue_id}" for queue in subscribed)
-    say(f"subscribe: {len(subscribed)} queues: {text or 'none'}")
+    print_line(f"subscribe: {len(subscribed)} queues: {text or 'none'}")

@@ -1,15 +1,16 @@
-"""`routebook serve`: the NameServer, in the foreground until it is told to stop.
-
-Its options are parsed by the standard library; `routebook.cli` says why.
-"""
+"""`routebook serve`: runs a NameServer in the foreground."""
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import msgspec
+
+from routebook.cli.framework import all_of, command, flag, option
+from routebook.cli.output import EXIT_OK, print_error
 from routebook.errors import SettingsError
 from routebook.server.observe.log import configure, escape
 from routebook.server.state.atomic_file import remove_leftovers
@@ -18,20 +19,119 @@ from routebook.server.state.startup_files import load_settings
 from routebook.settings import Settings, listing
 from routebook.settings.table import HTTP_LISTEN, LISTEN, PRODUCT_NAMESRV_ADDR
 
-_CLOSES: Final = "routebook.auth.file lets in only whom it names"
+_AUTH_ADVICE: Final = "set routebook.auth.file to require authentication"
+_SETTINGS: Final = "Settings"
+_LOGGING: Final = "Logging"
 
 
-def serve(args: Sequence[str]) -> int:
-    """Run a NameServer, or print its settings; the exit code."""
-    options = _parser().parse_args(args)
-    home = options.home.expanduser() if options.home is not None else default_home(os.environ)
-    settings = load_settings(
-        home=home, file=options.config_file, environ=os.environ, options=[*_defined(options), *_named(options)]
-    )
+class ServeOptions(msgspec.Struct, frozen=True):
+    """Options of `serve`, which `up` takes as well."""
+
+    listen: str | None
+    http: str | None
+    home: Path | None
+    cold: bool
+    config_file: Path | None
+    print_config_item: bool
+    namesrv_addr: str | None
+    define: tuple[str, ...]
+    log_format: str | None
+    log_level: str | None
+
+    def home_folder(self) -> Path:
+        """Return the home folder: the option, else ROUTEBOOK_HOME, else the default."""
+        return self.home.expanduser() if self.home is not None else default_home(os.environ)
+
+    def settings(self) -> list[tuple[str, str, str]]:
+        """Return the settings given on the command line, each as key, value and origin."""
+        given = [(*_parse_definition(text), "-D") for text in self.define]
+        named = (
+            (LISTEN, self.listen, "--listen"),
+            (HTTP_LISTEN, self.http, "--http"),
+            (PRODUCT_NAMESRV_ADDR, self.namesrv_addr, "-n"),
+            ("routebook.logFormat", self.log_format, "--log-format"),
+            ("routebook.logLevel", self.log_level, "--log-level"),
+        )
+        return given + [(key, value, origin) for key, value, origin in named if value is not None]
+
+
+# The options of mqnamesrv keep their long names.
+_OPTIONS: Final = (
+    option("--listen", metavar="HOST:PORT", help="NameServer address; port 0 takes a free port [127.0.0.1:9876]."),
+    option("--http", metavar="HOST:PORT|off", help="HTTP address, or off [127.0.0.1:8876]."),
+    option("--home", type=Path, metavar="DIR", help="Folder of all state [ROUTEBOOK_HOME, or ~/.routebook]."),
+    flag("--cold", help="Start with empty tables, like Java, instead of the last known routes."),
+    option(
+        "-c",
+        "--configFile",
+        "config_file",
+        type=Path,
+        metavar="FILE",
+        heading=_SETTINGS,
+        help="A .properties file with Java's keys [namesrv.properties in the home folder, if it exists].",
+    ),
+    option(
+        "-D",
+        "define",
+        metavar="KEY=VALUE",
+        multiple=True,
+        heading=_SETTINGS,
+        help="A setting, or one of Java's -D options; repeatable.",
+    ),
+    flag(
+        "-p",
+        "--printConfigItem",
+        "print_config_item",
+        heading=_SETTINGS,
+        help="Print all settings and their origin, and exit.",
+    ),
+    option(
+        "-n",
+        "--namesrvAddr",
+        "namesrv_addr",
+        metavar="LIST",
+        heading=_SETTINGS,
+        help="NameServers of the product environment, HOST:PORT[;HOST:PORT] (clusterTest only).",
+    ),
+    option("--log-format", metavar="FORMAT", heading=_LOGGING, help="Format of log lines: text or json [text]."),
+    option(
+        "--log-level",
+        metavar="LEVEL",
+        heading=_LOGGING,
+        help="Minimum level: debug, info, warning or error [info].",
+    ),
+)
+
+
+def serve_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `serve`; the command receives them as `options`."""
+
+    @wraps(function)
+    def call(**values: Any) -> Any:
+        fields = {field: values.pop(field) for field in ServeOptions.__struct_fields__}
+        return function(options=ServeOptions(**fields), **values)
+
+    return all_of(_OPTIONS, call)
+
+
+@command("serve")
+@serve_options
+def serve(*, options: ServeOptions) -> int:
+    """Run a NameServer in the foreground until SIGTERM or SIGINT."""
+    return run_server(options)
+
+
+def run_server(options: ServeOptions) -> int:
+    """Run a NameServer, or print its settings; return the exit code."""
+    home = options.home_folder()
+    settings = load_settings(home=home, file=options.config_file, environ=os.environ, options=options.settings())
     warnings = [*settings.warnings, *_exposure(settings)]
     if options.print_config_item:
-        _print(settings, warnings)
-        return 0
+        for warning in warnings:
+            print_error(warning)
+        for line in listing(settings):
+            print(escape(line, max_chars=4096))
+        return EXIT_OK
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     configure(form=settings.log_format, level=settings.log_level, stream=sys.stderr, colour=colour)
     with Home.open(home) as opened:
@@ -41,88 +141,24 @@ def serve(args: Sequence[str]) -> int:
         return run(settings, opened, warnings=warnings, cold=options.cold)
 
 
-def _parser() -> ArgumentParser:
-    """Options of our own, and those of mqnamesrv with their long names."""
-    parser = ArgumentParser(prog="routebook serve", description="Run a NameServer.", allow_abbrev=False)
-    option = parser.add_argument
-    option("--listen", metavar="HOST:PORT", help="where to listen; port 0 takes a free one [127.0.0.1:9876]")
-    option("--http", metavar="HOST:PORT|off", help="where to serve HTTP, or not at all [127.0.0.1:8876]")
-    option("--home", metavar="DIR", type=Path, help="where all state is kept [ROUTEBOOK_HOME, or ~/.routebook]")
-    option("--cold", action="store_true", help="begin with empty tables, like Java, whatever is remembered")
-    option(
-        *("-c", "--configFile"),
-        metavar="FILE",
-        type=Path,
-        dest="config_file",
-        help="settings, as a .properties file with Java's keys [namesrv.properties in the home folder, if it is there]",
-    )
-    option(
-        *("-p", "--printConfigItem"),
-        action="store_true",
-        dest="print_config_item",
-        help="print all settings and where they come from, and exit",
-    )
-    option(
-        *("-n", "--namesrvAddr"),
-        metavar="LIST",
-        dest="namesrv_addr",
-        help="the product environment's NameServers, HOST:PORT[;HOST:PORT] (clusterTest only)",
-    )
-    option(
-        "-D",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        dest="define",
-        help="one setting, or one of Java's -D options; repeatable",
-    )
-    option("--log-format", metavar="text|json", help="what log lines look like [text]")
-    option("--log-level", metavar="debug|info|warning|error", help="what is logged at all [info]")
-    return parser
+def _parse_definition(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key.strip() and equals):
+        raise SettingsError(f"-D {text}: not KEY=VALUE, such as -D listenPort=9876")
+    return key.strip(), value
 
 
-def _defined(options: Namespace) -> Iterable[tuple[str, str, str]]:
-    for text in options.define:
-        key, equals, value = text.partition("=")
-        if not (key.strip() and equals):
-            raise SettingsError(f"-D {text}: not KEY=VALUE, as in -D listenPort=9876")
-        yield key.strip(), value, "-D"
-
-
-def _named(options: Namespace) -> Iterable[tuple[str, str, str]]:
-    """The options that are short for a setting."""
-    named = (
-        (LISTEN, options.listen, "--listen"),
-        (HTTP_LISTEN, options.http, "--http"),
-        (PRODUCT_NAMESRV_ADDR, options.namesrv_addr, "-n"),
-        ("routebook.logFormat", options.log_format, "--log-format"),
-        ("routebook.logLevel", options.log_level, "--log-level"),
-    )
-    return ((key, value, origin) for key, value, origin in named if value is not None)
-
-
-def _exposure(settings: Settings) -> list[str]:
-    """A port that others can reach lets them read or change routes: say so, and what closes it."""
+def _exposure(settings: Settings) -> Iterable[str]:
+    """Warn about ports that other machines can reach without authentication, with the setting that prevents it."""
     if settings.auth_file is not None:
-        return []  # both ports ask who it is
-    said = []
+        return
     if settings.listens_publicly:
-        reachable = (
-            f"bindAddress={settings.bind_address}: everybody who reaches this port can change routes and settings"
+        yield (
+            f"bindAddress={settings.bind_address}: every machine that reaches this port can change routes and "
+            f"settings; {_AUTH_ADVICE}, or bindAddress=127.0.0.1 to accept local connections only"
         )
-        said.append(f"{reachable}; {_CLOSES}, bindAddress=127.0.0.1 closes it to other machines")
     if settings.serves_http_publicly:
-        readable = f"{HTTP_LISTEN}={settings.values[HTTP_LISTEN]}: everybody who reaches this port can read all routes"
-        said.append(f"{readable}; {_CLOSES}, {HTTP_LISTEN}=127.0.0.1:8876 closes it to other machines")
-    return said
-
-
-def _print(settings: Settings, warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        print(f"routebook: {escape(warning)}", file=sys.stderr)
-    try:
-        for line in listing(settings):
-            print(escape(line, max_chars=4096))
-        sys.stdout.flush()
-    except BrokenPipeError:  # `| head`: the reader has seen enough, and nothing is left to say at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        yield (
+            f"{HTTP_LISTEN}={settings.values[HTTP_LISTEN]}: every machine that reaches this port can read all routes; "
+            f"{_AUTH_ADVICE}, or {HTTP_LISTEN}=127.0.0.1:8876 to accept local connections only"
+        )

@@ -1,138 +1,137 @@
-"""`routebook topic delete|register|order`: one topic at the NameServers."""
+"""`routebook topic delete|register|order`: one topic."""
 
-from typing import Annotated, Final, TypeAlias
-
-from routebook.cli.all_nameservers import at_all, refuse, report
-from routebook.cli.nameservers import NameServers, run
-from routebook.cli.output import EXIT_FINE, Json, print_json, say
-from routebook.cli.parameters import Argument, Command, Option
+from routebook.cli.all_nameservers import change_on_all, rejection
+from routebook.cli.framework import Group, argument, flag, option
+from routebook.cli.nameservers import NameServerOptions, nameserver_options
+from routebook.cli.output import EXIT_OK, json_option, print_json, print_line
 from routebook.cli.permissions import parse_permission
-from routebook.client.client import NameServerClient, OneNameServer
+from routebook.client.client import OneNameServer
 from routebook.codes import ORDER_TOPIC_NAMESPACE
 from routebook.errors import MalformedRoute, TopicNotExist, UsageError
 from routebook.model import QueueData, TopicRoute
 
-Name: TypeAlias = Annotated[str, Argument("TOPIC", "The topic's name.")]
+topic = Group("topic", help="Delete or register a topic, or set its order.")
+
+_name = argument("name", metavar="TOPIC", help="Name of the topic.")
 
 
-def delete(
-    name: Name,
-    *,
-    servers: NameServers,
-    cluster: Annotated[str | None, Option(("--cluster",), "Only in this cluster.", "NAME")] = None,
-    as_json: Json = False,
-) -> int:
-    """Make every NameServer forget a topic. A broker that still has it brings it back: delete it there first."""
+@topic.command("delete")
+@_name
+@option("--cluster", metavar="NAME", help="Only in this cluster.")
+@json_option
+@nameserver_options
+def delete(*, name: str, cluster: str | None, as_json: bool, servers: NameServerOptions) -> int:
+    """Delete a topic on every NameServer.
+
+    A broker that still has the topic registers it again: delete it on the broker first.
+    """
 
     async def do(server: OneNameServer) -> str:
         before = await _route(server, name)
         await server.delete_topic(name, cluster=cluster)
         after = await _route(server, name)
         if before is None:
-            return f"{name} was not there"
+            return f"{name} does not exist"
         if after is None:
             return f"{name} is deleted"
         left = ", ".join(sorted(data.broker_name for data in after.queue_datas))
         if cluster is not None and len(after.queue_datas) < len(before.queue_datas):
-            return f"{name} is deleted in cluster {cluster}; it is still on {left}"
-        raise refuse(server, f"{name} is still on {left}" + (f", not in cluster {cluster}" if cluster else ""))
+            return f"{name} is deleted in cluster {cluster}; it remains on {left}"
+        raise rejection(server, f"{name} remains on {left}" + (f", outside cluster {cluster}" if cluster else ""))
 
-    return report(at_all(servers, do), as_json=as_json)
+    return change_on_all(servers, do, as_json=as_json)
 
 
+@topic.command("register")
+@_name
+@option("--broker", "brokers", metavar="NAME", multiple=True, required=True, help="A broker of the topic; repeatable.")
+@option("--read", type=int, default=8, metavar="QUEUES", help="Number of read queues [8].")
+@option("--write", type=int, default=8, metavar="QUEUES", help="Number of write queues [8].")
+@option("--perm", default="rw", metavar="PERM", help="Permission: rw, r or w [rw].")
+@json_option
+@nameserver_options
 def register(
-    name: Name,
     *,
-    servers: NameServers,
-    broker: Annotated[list[str], Option(("--broker",), "On this broker; may be given several times.", "NAME")],
-    read: Annotated[int, Option(("--read",), "How many queues to read from (8).", "QUEUES")] = 8,
-    write: Annotated[int, Option(("--write",), "How many queues to write to (8).", "QUEUES")] = 8,
-    perm: Annotated[str, Option(("--perm",), "rw, r or w (rw).", "PERM")] = "rw",
-    as_json: Json = False,
+    name: str,
+    brokers: tuple[str, ...],
+    read: int,
+    write: int,
+    perm: str,
+    as_json: bool,
+    servers: NameServerOptions,
 ) -> int:
-    """Announce a topic on brokers that are registered, at every NameServer. The brokers do not learn of it."""
+    """Register a topic of registered brokers on every NameServer.
+
+    This does not create the topic on the brokers.
+    """
+    permission = parse_permission(perm)
     queues = [
-        QueueData(
-            broker_name=one,
-            perm=parse_permission(perm),
-            read_queue_nums=read,
-            topic_sys_flag=0,
-            write_queue_nums=write,
-        )
-        for one in dict.fromkeys(broker)
+        QueueData(broker_name=one, perm=permission, read_queue_nums=read, topic_sys_flag=0, write_queue_nums=write)
+        for one in dict.fromkeys(brokers)
     ]
 
     async def do(server: OneNameServer) -> str:
         known = (await server.cluster_info()).broker_addr_table
         unknown = [queue.broker_name for queue in queues if queue.broker_name not in known]
-        if unknown:  # a NameServer would answer that all is well, and do nothing
-            raise refuse(server, f"{name} is not registered: no broker {', '.join(unknown)} is known")
+        if unknown:  # a NameServer responds with success and does nothing
+            raise rejection(server, f"{name} is not registered: unknown broker {', '.join(unknown)}")
         await server.register_topic(name, queues)
         route = await _route(server, name)
-        there = sorted(data.broker_name for data in route.queue_datas) if route is not None else []
-        return f"{name} is on {', '.join(there) or 'no broker'}"
+        found = sorted(data.broker_name for data in route.queue_datas) if route is not None else []
+        return f"{name} is on {', '.join(found) or 'no broker'}"
 
-    return report(at_all(servers, do), as_json=as_json)
+    return change_on_all(servers, do, as_json=as_json)
 
 
-def order(
-    name: Name,
-    conf: Annotated[str | None, Argument("[BROKER:QUEUES;...]", "The order to set, as in b-a:4;b-b:4.")] = None,
-    *,
-    servers: NameServers,
-    remove: Annotated[bool, Option(("--delete",), "Take the order away.")] = False,
-    as_json: Json = False,
-) -> int:
-    """Show, set or delete the order of a topic. Routes show it where orderMessageEnable is true."""
-    if remove and conf is not None:
-        raise UsageError("--delete: give no order with it")
-    if remove:
+@topic.command("order")
+@_name
+@argument("conf", metavar="[BROKER:QUEUES;...]", required=False, help="The order to set, such as b-a:4;b-b:4.")
+@flag("--delete", "is_delete", help="Delete the order.")
+@json_option
+@nameserver_options
+def order(*, name: str, conf: str | None, is_delete: bool, as_json: bool, servers: NameServerOptions) -> int:
+    """Show, set or delete the order configuration of a topic.
 
-        async def do(server: OneNameServer) -> str:
+    Routes include it if orderMessageEnable is true.
+    """
+    if is_delete:
+        if conf is not None:
+            raise UsageError("--delete cannot be combined with an order")
+    elif conf is None:
+        return _show_order(name, servers, as_json=as_json)
+    else:
+        _check_order(name, conf)
+
+    async def do(server: OneNameServer) -> str:
+        if conf is None:
             await server.delete_kv(ORDER_TOPIC_NAMESPACE, name)
             return f"{name} has no order"
-
-        return report(at_all(servers, do), as_json=as_json)
-    if conf is None:
-        return _show_order(name, servers, as_json=as_json)
-    _check_order(name, conf)
-
-    async def put(server: OneNameServer) -> str:
         await server.put_kv(ORDER_TOPIC_NAMESPACE, name, conf)
         return f"the order of {name} is {conf}"
 
-    return report(at_all(servers, put), as_json=as_json)
+    return change_on_all(servers, do, as_json=as_json)
 
 
-async def _route(server: OneNameServer, topic: str) -> TopicRoute | None:
+async def _route(server: OneNameServer, name: str) -> TopicRoute | None:
     try:
-        return await server.route(topic)
+        return await server.route(name)
     except TopicNotExist:
         return None
 
 
-def _show_order(name: str, servers: NameServers, *, as_json: bool) -> int:
-    async def ask(client: NameServerClient) -> str:
-        async with client:
-            return await client.get_kv(ORDER_TOPIC_NAMESPACE, name)
-
-    conf = run(ask(servers.client()))
+def _show_order(name: str, servers: NameServerOptions, *, as_json: bool) -> int:
+    conf = servers.query(lambda client: client.get_kv(ORDER_TOPIC_NAMESPACE, name))
     if as_json:
         print_json({"topic": name, "order": conf})
     else:
-        say(conf)
-    return EXIT_FINE
+        print_line(conf)
+    return EXIT_OK
 
 
-def _check_order(topic: str, conf: str) -> None:
-    from routebook.client.queues import publish_queues
+def _check_order(name: str, conf: str) -> None:
+    from routebook.client.queues import check_order
 
     try:
-        publish_queues(
-            topic, TopicRoute(broker_datas=[], filter_server_table={}, order_topic_conf=conf, queue_datas=[])
-        )
+        check_order(name, conf)
     except MalformedRoute as error:
-        raise UsageError(f"clients could not use this: {error}") from None
-
-
-COMMANDS: Final[dict[str, Command]] = {"delete": delete, "register": register, "order": order}
+        raise UsageError(f"clients reject this order: {error}") from None

@@ -1,44 +1,61 @@
-"""`routebook topics`: which topics there are, one a line, or with where they live."""
+"""`routebook topics`: topic names, one per line, or a table with their brokers."""
 
-from typing import Annotated
-
-from routebook.cli.concurrency import Waiting, all_routes
-from routebook.cli.nameservers import NameServers, run
-from routebook.cli.output import EXIT_FINE, EXIT_NO, Json, complain, print_json, print_table, say
-from routebook.cli.parameters import Option
+from routebook.cli.concurrency import ProgressBar, all_routes
+from routebook.cli.framework import command, flag, option
+from routebook.cli.nameservers import NameServerOptions, nameserver_options
+from routebook.cli.output import EXIT_NO, EXIT_OK, json_option, print_error, print_json, print_line, print_table
 from routebook.cli.permissions import permission_text
 from routebook.client.client import NameServerClient
 from routebook.errors import UsageError
 from routebook.model import TopicRoute
 
 
+@command("topics")
+@option("--cluster", metavar="NAME", help="Only topics of this cluster.")
+@flag("--system", help="Only system topics: the names of clusters and brokers.")
+@flag("--unit", help="Only unit topics.")
+@flag("--unit-subscribed", help="Only topics that units subscribe to.")
+@flag("--unit-subscribed-plain", help="Only topics that units subscribe to and that are not unit topics.")
+@flag("-l", "--long", "is_long", help="Show clusters, brokers, queues and permissions.")
+@json_option
+@nameserver_options
 def topics(
     *,
-    servers: NameServers,
-    cluster: Annotated[str | None, Option(("--cluster",), "Only those of this cluster.", "NAME")] = None,
-    system: Annotated[bool, Option(("--system",), "The names of clusters and brokers, which are topics, too.")] = False,
-    unit: Annotated[bool, Option(("--unit",), "Only unit topics.")] = False,
-    unit_subscribed: Annotated[bool, Option(("--unit-subscribed",), "Only those that units subscribe to.")] = False,
-    unit_subscribed_plain: Annotated[
-        bool, Option(("--unit-subscribed-plain",), "Those that units subscribe to and that are no unit topics.")
-    ] = False,
-    long: Annotated[bool, Option(("-l", "--long"), "With clusters, brokers, queues and permissions.")] = False,
-    as_json: Json = False,
+    cluster: str | None,
+    system: bool,
+    unit: bool,
+    unit_subscribed: bool,
+    unit_subscribed_plain: bool,
+    is_long: bool,
+    as_json: bool,
+    servers: NameServerOptions,
 ) -> int:
-    """Which topics there are. Exit code 1 where the cluster is not known."""
-    kinds = {
+    """List topics.
+
+    The exit code is 1 if the cluster is unknown.
+    """
+    filters = {
         "--cluster": cluster is not None,
         "--system": system,
         "--unit": unit,
         "--unit-subscribed": unit_subscribed,
         "--unit-subscribed-plain": unit_subscribed_plain,
     }
-    chosen = [name for name, given in kinds.items() if given]
+    chosen = [name for name, is_given in filters.items() if is_given]
     if len(chosen) > 1:
-        raise UsageError(f"{' and '.join(chosen)}: give one of them")
-    names, routes = run(_ask(servers.client(), chosen[0] if chosen else None, cluster, long=long))
+        raise UsageError(f"{' and '.join(chosen)} cannot be combined")
+    kind = chosen[0] if chosen else None
+
+    async def ask(client: NameServerClient) -> tuple[list[str] | None, dict[str, TopicRoute] | None]:
+        names = await _names(client, kind, cluster)
+        if names is None or not is_long:
+            return names, None
+        with ProgressBar("routes") as progress:
+            return names, await all_routes(client, names, progress=progress)
+
+    names, routes = servers.query(ask)
     if names is None:
-        complain(f"no cluster {cluster} is known")
+        print_error(f"cluster {cluster} is unknown")
         return EXIT_NO
     if routes is not None:
         _print_long(routes, as_json=as_json)
@@ -46,19 +63,8 @@ def topics(
         print_json(names)
     else:
         for name in names:
-            say(name)
-    return EXIT_FINE
-
-
-async def _ask(
-    client: NameServerClient, kind: str | None, cluster: str | None, *, long: bool
-) -> tuple[list[str] | None, dict[str, TopicRoute] | None]:
-    async with client:
-        names = await _names(client, kind, cluster)
-        if names is None or not long:
-            return names, None
-        with Waiting("routes") as waiting:
-            return names, await all_routes(client, names, waiting=waiting)
+            print_line(name)
+    return EXIT_OK
 
 
 async def _names(client: NameServerClient, kind: str | None, cluster: str | None) -> list[str] | None:

@@ -1,71 +1,63 @@
-"""`routebook up`: a NameServer, and a lake that follows its journal in a process of its own."""
+"""`routebook up`: runs a NameServer, and a lake worker process that follows its journal."""
 
 import os
 import sys
-from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
-from routebook.cli.commands.serve import serve
-from routebook.server.state.home import default_home
+from routebook.cli.commands.serve import ServeOptions, run_server, serve_options
+from routebook.cli.framework import command, flag, option
+
+_LAKE: Final = "Lake"
 
 
-def up(args: Sequence[str]) -> int:
-    """All options of `serve`, and a few for the lake; the exit code is the NameServer's."""
-    options, rest = _parser().parse_known_args(args)
-    home = options.home.expanduser() if options.home is not None else default_home(os.environ)
-    serving = ["--home", str(home), *rest]
-    if options.no_lake or any(one in {"-p", "--printConfigItem"} for one in rest):
-        return serve(serving)
+@command("up")
+@serve_options
+@flag("--no-lake", heading=_LAKE, help="Run the NameServer only, like `serve`.")
+@option("--every", type=float, metavar="SECONDS", heading=_LAKE, help="Pause between builds [10].")
+@option("--master", metavar="URL", heading=_LAKE, help="Spark master [local].")
+@option("--conf", metavar="KEY=VALUE", multiple=True, heading=_LAKE, help="A Spark setting; repeatable.")
+def up(*, options: ServeOptions, no_lake: bool, every: float | None, master: str | None, conf: tuple[str, ...]) -> int:
+    """Run a NameServer and keep a lake up to date with its journal.
+
+    The lake is built by a separate process with a lower priority. The exit code is the NameServer's.
+    """
+    if no_lake or options.print_config_item:
+        return run_server(options)
     from routebook.server.lake_worker import LakeWorker
 
+    home = options.home_folder()
     lake = home / "lake"
-    worker = [sys.executable, "-m", "routebook.cli.lake_worker"]
-    command = [*worker, "--journal", str(home / "journal"), "--lake", str(lake)]
-    for name, value in (("--master", options.master), ("--every", options.every)):
-        command += [] if value is None else [name, value]
-    for pair in options.conf:
-        command += ["--conf", pair]
-    follower = LakeWorker(command, lake, ready=_serves(home), missing=_missing())
-    follower.start()
+    arguments = ["--journal", str(home / "journal"), "--lake", str(lake)]
+    for name, value in (("--master", master), ("--every", every), *(("--conf", pair) for pair in conf)):
+        arguments += [] if value is None else [name, str(value)]
+    worker_command = [sys.executable, "-m", "routebook.cli.lake_worker", *arguments]
+    worker = LakeWorker(worker_command, lake, ready=_is_serving(home), missing=_missing_packages())
+    worker.start()
     try:
-        return serve(serving)
+        return run_server(options)
     finally:
-        follower.stop()
+        worker.stop()
 
 
-def _serves(home: Path) -> Callable[[], bool]:
-    """Whether this process has the home and its journal: from then on the lake may take time from the machine."""
-    mine = str(os.getpid())
+def _is_serving(home: Path) -> Callable[[], bool]:
+    """Whether this process holds the home folder and has opened its journal; the lake worker starts after that."""
+    pid = str(os.getpid())
 
     def ready() -> bool:
         try:
             holder = (home / "lock").read_text().split()
-            return bool(holder) and holder[0] == mine and any((home / "journal").glob("*.jsonl"))
+            return bool(holder) and holder[0] == pid and any((home / "journal").glob("*.jsonl"))
         except OSError:
             return False
 
     return ready
 
 
-def _missing() -> str | None:
+def _missing_packages() -> str | None:
     from routebook.lake.errors import LakeExtraMissing
 
     names = [name for name in ("pyspark", "pyiceberg", "duckdb") if find_spec(name) is None]
     return str(LakeExtraMissing(", ".join(names))) if names else None
-
-
-def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
-        prog="routebook up",
-        description="Run a NameServer, and a lake that follows its journal. Takes all options of `serve`, and these.",
-        allow_abbrev=False,
-    )
-    option = parser.add_argument
-    option("--home", metavar="DIR", type=Path, help="where all state is kept [ROUTEBOOK_HOME, or ~/.routebook]")
-    option("--no-lake", action="store_true", help="the NameServer alone, as `serve`")
-    option("--every", metavar="SECONDS", help="how often the lake looks for news [as `lake follow`]")
-    option("--master", metavar="URL", help="which Spark [local]")
-    option("--conf", metavar="KEY=VALUE", action="append", default=[], help="a setting for Spark; repeatable")
-    return parser

@@ -1,19 +1,20 @@
-"""`routebook watch`: what happens at a server, as it happens; it comes back with the server, and misses nothing."""
+"""`routebook watch`: prints events of a server as they happen, and resumes after a lost connection."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import msgspec
 
-from routebook.cli.http_client import Http, open_http
-from routebook.cli.output import EXIT_FINE, complain, printable
-from routebook.cli.parameters import Option
+from routebook.cli.event_options import Filters, filter_options
+from routebook.cli.framework import command, flag, option
+from routebook.cli.http import http_option, open_http
+from routebook.cli.output import EXIT_OK, print_error, printable
 from routebook.client.http import DEFAULT_URL, MAX_SILENCE_S, EventStream, HttpClient, HttpStatusError
-from routebook.errors import ConnectionFailed, JournalError, UsageError
+from routebook.errors import ConnectionFailed, JournalError
 from routebook.journal.read.describe import describe_event
-from routebook.journal.record import KINDS, Record, decode_record
+from routebook.journal.record import Record, decode_record
 from routebook.sse import ServerSentEvent
 from routebook.times import format_time
 
@@ -21,32 +22,25 @@ _MIN_RETRY_S: Final = 0.5
 _MAX_RETRY_S: Final = 15.0
 
 
-def watch(
-    *,
-    topic: Annotated[list[str] | None, Option(("--topic",), "About this topic; may be repeated.", "NAME")] = None,
-    broker: Annotated[
-        list[str] | None, Option(("--broker",), "About this broker, by name or address; may be repeated.", "NAME")
-    ] = None,
-    kind: Annotated[list[str] | None, Option(("--kind",), "Of this kind; may be repeated.", "KIND")] = None,
-    after: Annotated[int | None, Option(("--after",), "Begin after the record of this number [now].", "SEQ")] = None,
-    http: Http = None,
-    as_json: Annotated[bool, Option(("--json",), "One JSON object a line, as in the journal.")] = False,
-) -> int:
-    """Show what happens, as it happens, until it is interrupted. Exit code 3 if the server cannot be reached at first.
+@command("watch")
+@filter_options
+@option("--after", type=int, metavar="SEQ", help="Start after the record with this number [new records].")
+@http_option
+@flag("--json", "as_json", help="Print one JSON object per line, as in the journal.")
+def watch(*, filters: Filters, after: int | None, http: str | None, as_json: bool) -> int:
+    """Print events as they happen, until interrupted.
 
-    When the connection is lost it comes back with the number of the last record, and shows what it missed.
+    After a lost connection the stream resumes with the next record, so none is missed. The exit code is 3 if the
+    first connection fails.
     """
-    for one in kind or ():
-        if one not in KINDS:
-            raise UsageError(f"--kind {one}: there are {', '.join(sorted(KINDS))}")
-    query = {"topic": topic or [], "broker": broker or [], "kind": kind or []}
+    query = {"topic": [*filters.topics], "broker": [*filters.brokers], "kind": [*filters.kinds]}
     watcher = EventWatcher(open_http(http or DEFAULT_URL), query, after=after)
     try:
         for event in watcher.events():
             _show(watcher, event, as_json=as_json)
     except KeyboardInterrupt:
         pass
-    return EXIT_FINE
+    return EXIT_OK
 
 
 class EventWatcher:
@@ -60,7 +54,7 @@ class EventWatcher:
         after: int | None = None,
         silence_s: float = MAX_SILENCE_S,
         sleep: Callable[[float], None] = time.sleep,
-        log: Callable[[str], None] = complain,
+        log: Callable[[str], None] = print_error,
     ) -> None:
         self._http = http
         self._query = query
@@ -135,7 +129,7 @@ def _show(watcher: EventWatcher, event: ServerSentEvent, *, as_json: bool) -> No
     try:
         record = decode_record(event.data)
     except JournalError as error:
-        complain(f"skipped an event: {error}")
+        print_error(f"skipped an event: {error}")
         return
     watcher.check_restart(record)
     if as_json:

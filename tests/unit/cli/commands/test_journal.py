@@ -4,9 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-import routebook.cli.commands.journal as command
 from routebook.events import Event, ServerStopped
 from routebook.journal.files import FolderFiles
 from routebook.journal.record import RecordEncoder
@@ -16,6 +14,7 @@ from routebook.journal.write.open_segment import OpenSegment
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.rolling import roll_segment
 from routebook.times import format_time
+from tests.support.command_line import CommandResult, routebook
 from tests.support.journal_events import EVERY_KIND
 
 START_MS = 1_731_700_000_000  # 2024-11-15T19:46:40Z
@@ -48,30 +47,31 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(*args: object) -> Result:
-    return CliRunner().invoke(command.app, [str(arg) for arg in args])
+def run(*args: object, home: Path | None = None) -> CommandResult:
+    environment = None if home is None else {"ROUTEBOOK_HOME": str(home)}
+    return routebook("journal", *map(str, args), environment=environment)
 
 
 def test_tail_shows_the_newest(home: Path) -> None:
     ran = run("tail", "--home", home, "-n", 2)
-    assert ran.exit_code == 0
-    first, second = ran.stdout.splitlines()
+    assert ran.code == 0
+    first, second = ran.out.splitlines()
     assert first.split()[:4] == [*format_time(START_MS + (LAST - 1) * 1000).split(), str(LAST - 1), "journal_hole"]
     assert second.endswith("reason=SIGTERM")
 
 
 def test_tail_json_prints_the_lines_unchanged(home: Path) -> None:
     ran = run("tail", "--dir", home / "journal", "-n", 99, "--json")
-    assert [json.loads(line)["seq"] for line in ran.stdout.splitlines()] == list(range(1, len(EVERY_KIND) + 1))
+    assert [json.loads(line)["seq"] for line in ran.out.splitlines()] == list(range(1, len(EVERY_KIND) + 1))
 
 
 def test_tail_filters(home: Path) -> None:
     kinds = [
         json.loads(line)["kind"]
-        for line in run("tail", "--home", home, "--topic", "U", "--broker", "a", "--json").stdout.splitlines()
+        for line in run("tail", "--home", home, "--topic", "U", "--broker", "a", "--json").out.splitlines()
     ]
     assert kinds == ["topics_changed"]
-    assert len(run("tail", "--home", home, "--kind", "broker_up", "--kind", "broker_down").stdout.splitlines()) == 2
+    assert len(run("tail", "--home", home, "--kind", "broker_up", "--kind", "broker_down").out.splitlines()) == 2
 
 
 def test_tail_follows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,22 +85,22 @@ def test_tail_follows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             case _:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "_wait", wait)
+    monkeypatch.setattr("routebook.cli.commands.journal._wait", wait)
     ran = run("tail", "--home", home, "-n", 1, "-f", "--kind", "server_stopped")
-    assert ran.exit_code == 0
-    assert [line.split("reason=")[1] for line in ran.stdout.splitlines()] == ["SIGTERM", "later"]
-    assert MISSING in ran.stderr
+    assert ran.code == 0
+    assert [line.split("reason=")[1] for line in ran.out.splitlines()] == ["SIGTERM", "later"]
+    assert MISSING in ran.err
 
 
 def test_terminal_escapes_are_removed(tmp_path: Path) -> None:
     write(tmp_path, [ServerStopped(reason="\x1b[31mred")])
-    assert "\x1b" not in run("tail", "--dir", tmp_path).stdout
+    assert "\x1b" not in run("tail", "--dir", tmp_path).out
 
 
 def test_verify_a_whole_journal(home: Path) -> None:
     ran = run("verify", "--home", home)
-    assert ran.exit_code == 0
-    assert ran.stdout.startswith(f"whole: {len(EVERY_KIND)} records, 1 to {len(EVERY_KIND)}, 2024-11-15 19:46:41")
+    assert ran.code == 0
+    assert ran.out.startswith(f"whole: {len(EVERY_KIND)} records, 1 to {len(EVERY_KIND)}, 2024-11-15 19:46:41")
 
 
 def test_verify_lists_problems(home: Path) -> None:
@@ -108,26 +108,26 @@ def test_verify_lists_problems(home: Path) -> None:
     with (home / "journal" / open_name(LAST + 9)).open("ab") as file:
         file.write(b"#\n{")
     ran = run("verify", "--home", home)
-    assert ran.exit_code == 1
-    damaged, hole, unfinished, verdict = ran.stdout.splitlines()
+    assert ran.code == 1
+    damaged, hole, unfinished, verdict = ran.out.splitlines()
     assert damaged.startswith(f"damaged: {open_name(LAST + 9)}, line 2 ")
     assert hole.startswith(f"hole: {MISSING}")
     assert unfinished.startswith("unfinished: ")
     assert verdict.startswith("not whole: ")
-    report = json.loads(run("verify", "--home", home, "--json").stdout)
+    report = json.loads(run("verify", "--home", home, "--json").out)
     assert (report["holes"][0]["first"], report["holes"][0]["last"]) == (LAST + 1, LAST + 8)
     assert report["damage"][0]["line"] == 2
 
 
 def test_export_of_a_time_range(home: Path) -> None:
     ran = run("export", "--home", home, "--from", "2024-11-15T19:46:45Z", "--to", START_MS + 7_000)
-    assert ran.exit_code == 0
-    assert [json.loads(line)["seq"] for line in ran.stdout.splitlines()] == [5, 6, 7]
+    assert ran.code == 0
+    assert [json.loads(line)["seq"] for line in ran.out.splitlines()] == [5, 6, 7]
 
 
 def test_export_to_a_file_equals_the_journal(home: Path, tmp_path: Path) -> None:
     out = tmp_path / "all.jsonl"
-    assert run("export", "--home", home, "--out", out).exit_code == 0
+    assert run("export", "--home", home, "--out", out).code == 0
     lines = [ENCODER.line(event, seq=n, at_ms=START_MS + n * 1000) for n, event in enumerate(EVERY_KIND, 1)]
     assert out.read_bytes() == b"".join(lines)
 
@@ -135,17 +135,17 @@ def test_export_to_a_file_equals_the_journal(home: Path, tmp_path: Path) -> None
 def test_export_of_a_damaged_journal_exits_1(home: Path) -> None:
     write(home / "journal", [ServerStopped(reason="x")], first=LAST + 9)
     ran = run("export", "--home", home)
-    assert ran.exit_code == 1
-    assert len(ran.stdout.splitlines()) == len(EVERY_KIND) + 1
-    assert ran.stderr.startswith(f"routebook: {MISSING}")
+    assert ran.code == 1
+    assert len(ran.out.splitlines()) == len(EVERY_KIND) + 1
+    assert ran.err.startswith(f"routebook: {MISSING}")
 
 
 def test_stats(home: Path) -> None:
     ran = run("stats", "--home", home)
-    assert ran.exit_code == 0
-    (row,) = [line for line in ran.stdout.splitlines() if "lookup_minute" in line]
+    assert ran.code == 0
+    (row,) = [line for line in ran.out.splitlines() if "lookup_minute" in line]
     assert row.replace("│", " ").split()[1] == "2"
-    counts = json.loads(run("stats", "--home", home, "--json").stdout)["kinds"]
+    counts = json.loads(run("stats", "--home", home, "--json").out)["kinds"]
     assert sum(count["records"] for count in counts.values()) == len(EVERY_KIND)
 
 
@@ -153,20 +153,19 @@ def test_stats(home: Path) -> None:
     ("args", "message"),
     [
         (["tail", "--dir", "/nowhere"], "/nowhere: no such folder"),
-        (["verify", "--home", "/a", "--dir", "/b"], "--home and --dir: give one of them"),
-        (["tail", "--home", "HOME", "--kind", "moon"], "--kind moon: there are broker_changed, "),
+        (["verify", "--home", "/a", "--dir", "/b"], "--home and --dir cannot be combined"),
+        (["tail", "--home", "HOME", "--kind", "moon"], "--kind moon: use one of broker_changed, "),
         (["export", "--home", "HOME", "--from", "noon"], "--from noon: not a time"),
-        (["export", "--home", "HOME", "--format", "xml"], "--format xml: there is jsonl only"),
+        (["export", "--home", "HOME", "--format", "xml"], "--format xml: the only format is jsonl"),
         (["export", "--home", "HOME", "--out", "/nowhere/x"], "--out /nowhere/x: No such file or directory"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(home: Path, args: list[str], message: str) -> None:
     ran = run(*[home if arg == "HOME" else arg for arg in args])
-    assert (ran.exit_code, ran.stdout) == (2, "")
-    assert ran.stderr.startswith(f"routebook: {message}")
-    assert ran.stderr.count("\n") == 1
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"routebook: {message}")
+    assert ran.err.count("\n") == 1
 
 
-def test_the_home_may_come_from_the_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ROUTEBOOK_HOME", str(home))
-    assert run("verify").exit_code == 0
+def test_the_home_may_come_from_the_environment(home: Path) -> None:
+    assert run("verify", home=home).code == 0

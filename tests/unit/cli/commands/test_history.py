@@ -57,8 +57,8 @@ def test_a_route_at_a_time(home: Path) -> None:
     assert ran.err == ""
     table, validity, cause = ran.out.splitlines()[1:]
     assert table.split() == ["a", "C", "RW-", "8", "8", "0=h:1"]
-    assert validity == "so from 2024-11-15 19:46:40.000Z to 2024-11-15 19:46:45.000Z"
-    assert cause == "because of broker up, record 2"
+    assert validity == "valid from 2024-11-15 19:46:40.000Z to 2024-11-15 19:46:45.000Z"
+    assert cause == "cause: broker up, record 2"
 
 
 def test_a_route_at_a_time_for_machines(home: Path) -> None:
@@ -70,10 +70,10 @@ def test_a_route_at_a_time_for_machines(home: Path) -> None:
 def test_no_route_then_is_the_answer_no(home: Path) -> None:
     ran = history("T", "--at", "1731700009500", home=home)
     assert ran.code == 1
-    assert ran.out.startswith("T had no route at 2024-11-15 19:46:49.500Z\nso from")
+    assert ran.out.startswith("T had no route at 2024-11-15 19:46:49.500Z\nno route from")
     ran = history("X", home=home)
     assert (ran.code, ran.out) == (1, "")
-    assert "nothing is known" in ran.err
+    assert "nothing is recorded" in ran.err
 
 
 def test_a_time_before_anything_is_not_known(home: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_time_before_anything_is_not_known(home: Path) -> None:
 
 def test_a_time_after_the_last_record_is_not_observed(home: Path) -> None:
     ran = history("T", "--at", "2030-01-01", home=home)
-    assert "nothing is recorded after 2024-11-15 19:46:50.000Z" in ran.err
+    assert "the journal ends at 2024-11-15 19:46:50.000Z" in ran.err
 
 
 def test_what_the_journal_lost_is_said(tmp_path: Path) -> None:

@@ -1,0 +1,23 @@
+"""`routebook lake backfill`: rebuilds the tables of past days from the events in the lake."""
+
+from routebook.cli.framework import command, option
+from routebook.cli.lake_options import BuildOptions, build_options
+from routebook.cli.lake_session import open_pipeline, print_outcome
+from routebook.cli.output import json_option
+from routebook.cli.times import parse_day
+from routebook.errors import UsageError
+
+
+@command("backfill")
+@option("--from", "from_day", required=True, metavar="DAY", help="First day (UTC), such as 2026-01-31.")
+@option("--to", "to_day", metavar="DAY", help="Last day; later rows that depend on it are rebuilt as well.")
+@build_options(with_journals=False)
+@json_option
+def backfill(*, from_day: str, to_day: str | None, options: BuildOptions, as_json: bool) -> int:
+    """Rebuild the tables from a day on, from the events in the lake."""
+    first = parse_day(from_day, "--from")
+    if to_day is not None and parse_day(to_day, "--to") < first:
+        raise UsageError(f"--to {to_day}: is before --from {from_day}")
+    with open_pipeline(options, "backfill", quiet=as_json) as pipeline:
+        outcome = pipeline.backfill(first)
+    return print_outcome(outcome, as_json=as_json)

@@ -1,0 +1,60 @@
+"""`routebook lake follow`: builds repeatedly on one Spark session."""
+
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from routebook.cli.framework import command, flag, option
+from routebook.cli.lake_options import BuildOptions, build_options
+from routebook.cli.lake_session import lake_lock, make_pipeline, spark_session, summary
+from routebook.cli.output import EXIT_OK, print_error, print_line
+
+if TYPE_CHECKING:
+    from routebook.lake.build.pipeline import Outcome
+
+
+@command("follow")
+@build_options(with_journals=True)
+@option(
+    "--every",
+    type=click.FloatRange(min=0.0),
+    default=10.0,
+    metavar="SECONDS",
+    help="Pause between builds [10].",
+)
+@flag("--json", "as_json", help="Print one JSON object per build.")
+def follow(*, options: BuildOptions, every: float, as_json: bool) -> int:
+    """Build repeatedly until interrupted.
+
+    A failed build is reported and repeated.
+    """
+    from routebook.lake.build.follow import Follower
+
+    def print_build(outcome: "Outcome") -> None:
+        if outcome.build_id is None:
+            return
+        if as_json:
+            print(msgspec.json.encode(outcome).decode())
+        else:
+            print_line(summary(outcome))
+        sys.stdout.flush()
+
+    stop = threading.Event()
+    lock = lake_lock(options)
+    with spark_session(options, lock) as session:
+        for number in (signal.SIGINT, signal.SIGTERM):  # after Spark has installed its own handlers
+            signal.signal(number, lambda *_: stop.set())
+        follower = Follower(
+            make_pipeline(session, options, lambda _: None),
+            lake=options.lake,
+            journals=options.journals,
+            lock=lock,
+            say=print_build,
+            complain=print_error,
+        )
+        follower.run(every_s=every, stop=stop)
+    return EXIT_OK

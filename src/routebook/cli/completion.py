@@ -1,0 +1,66 @@
+"""Shell completion for bash, zsh and fish: prints or installs click's completion script, and answers its calls."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import click
+from click.shell_completion import ShellComplete, get_completion_class
+
+from routebook.errors import UsageError
+
+_PROGRAM: Final = "routebook"
+_VARIABLE: Final = "_ROUTEBOOK_COMPLETE"
+_START_FILES: Final = {"bash": "~/.bashrc", "zsh": "~/.zshrc"}
+_SCRIPTS: Final = {
+    "bash": "~/.bash_completions/routebook.sh",
+    "zsh": "~/.zfunc/_routebook",
+    "fish": "~/.config/fish/completions/routebook.fish",
+}
+
+
+def complete(root: click.Command, instruction: str) -> int:
+    """Do what a completion script asks for: `bash_source` prints it, `bash_complete` lists completions."""
+    shell, _, action = instruction.partition("_")
+    kind = get_completion_class(shell)
+    if kind is None or action not in {"source", "complete"}:
+        return 1
+    completion = kind(root, {}, _PROGRAM, _VARIABLE)
+    print(completion.source() if action == "source" else completion.complete())
+    return 0
+
+
+def show_completion(root: click.Command) -> int:
+    """Print the script of the current shell."""
+    _, completion = _of_current_shell(root)
+    print(completion.source())
+    return 0
+
+
+def install_completion(root: click.Command) -> int:
+    """Write the script to its usual place; bash and zsh load it from their start file."""
+    shell, completion = _of_current_shell(root)
+    script = Path(_SCRIPTS[shell]).expanduser()
+    try:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(completion.source())
+        if shell in _START_FILES:
+            _append_line(Path(_START_FILES[shell]).expanduser(), f"source '{script}'")
+    except OSError as error:
+        raise UsageError(f"cannot install completion: {error.filename}: {error.strerror}") from None
+    print(f"{shell} completion installed in {script}; it takes effect in a new shell")
+    return 0
+
+
+def _of_current_shell(root: click.Command) -> tuple[str, ShellComplete]:
+    shell = Path(os.environ.get("SHELL", "")).name
+    kind = get_completion_class(shell) if shell in _SCRIPTS else None
+    if kind is None:
+        raise UsageError(f"no completion for the shell {shell or '(SHELL is not set)'}: use {', '.join(_SCRIPTS)}")
+    return shell, kind(root, {}, _PROGRAM, _VARIABLE)
+
+
+def _append_line(file: Path, line: str) -> None:
+    text = file.read_text() if file.exists() else ""
+    if line not in text.splitlines():
+        file.write_text(f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{line}\n")
