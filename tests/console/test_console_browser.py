@@ -15,8 +15,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
 
 from routebook.lake.status import State, Status, write_status
-from tests.support.chromium import AXE, CheckedPage, needed, open_page
+from tests.support.chromium import AXE, CheckedPage, open_page
 from tests.support.identities import ADMIN, write_identities
+from tests.support.missing_tools import require_tool
 from tests.support.process import Process, serving
 from tests.support.remoting import Client, register, route
 
@@ -115,7 +116,7 @@ def keep(page: Page, shots: Path | None, name: str) -> None:
 
 
 def check_accessible(page: Page) -> None:
-    needed(AXE, "npm ci in console/")
+    require_tool("axe", path=AXE)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found: list[dict[str, Any]] = page.evaluate("async () => (await axe.run()).violations")
     serious = [

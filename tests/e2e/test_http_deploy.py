@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.support.missing_tools import require_tool
 from tests.support.process import serving
 from tests.support.remoting import Client, register, route
 
@@ -84,7 +85,8 @@ def test_an_alert_says_what_is_wrong_and_what_to_do() -> None:
 def run(*command: str) -> None:
     tool = shutil.which(command[0], path=f"{os.environ['PATH']}{os.pathsep}{FETCHED}")
     if tool is None:
-        pytest.skip(f"needs {command[0]}, neither on the PATH nor fetched by `make tools` (comes with Prometheus)")
+        require_tool(command[0])
+    assert tool is not None
     whole = [tool, *command[1:]]
     ran = subprocess.run(whole, check=False, capture_output=True, text=True, timeout=60, cwd=RULES.parent)
     assert ran.returncode == 0, ran.stdout + ran.stderr

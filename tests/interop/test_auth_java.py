@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from tests.support.compare import parse_body
 from tests.support.java import COMMON_FLAGS, PROJECT, fetch_jars, java_broker
+from tests.support.missing_tools import require_tool
 from tests.support.process import Process, serving
 from tests.support.remoting import Client, eventually
 from tests.support.remoting_frames import Request
@@ -48,9 +48,7 @@ SIGNING: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Class path of the compiled probe."""
-    if shutil.which("javac") is None:
-        missing = "needs javac, not found on the PATH (a JDK has it, a JRE does not)"
-        (pytest.fail if os.environ.get("CI", "").lower() == "true" else pytest.skip)(missing)
+    require_tool("javac")
     classes = tmp_path_factory.mktemp("classes")
     class_path = f"{classes}{os.pathsep}{PROJECT}{os.pathsep}{fetch_jars()}/*"
     source = str(PROJECT / "AuthProbe.java")

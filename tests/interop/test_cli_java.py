@@ -11,6 +11,7 @@ from tests.support.command_line import CommandResult, routebook
 from tests.support.java import java_broker, java_nameserver
 from tests.support.process import serving
 from tests.support.registered_brokers import broker, registered, topic
+from tests.support.remoting import eventually
 
 A_TOPICS = (
     topic("orders"),
@@ -268,6 +269,7 @@ def test_doctor_of_a_real_broker(tmp_path: Path) -> None:
     with serving(tmp_path / "ns") as process:
         address = f"{process.host}:{process.port}"
         with java_broker(tmp_path / "broker", nameserver=process.address):
+            eventually(lambda: ask(address, "route TBW102").code == 0, "the broker has registered", within_s=180)
             found = ask(address, "doctor --json")
     assert found.code == 0, found
     assert {finding["check"] for finding in document_of(found.out)} <= {"nameserver", "placement"}

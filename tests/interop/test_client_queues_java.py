@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from routebook.model import BrokerData, QueueData, TopicQueueMappingInfo, TopicR
 from routebook.wire.bodies import encode_route
 from routebook.wire.reply_bodies import decode_route
 from tests.support.java import COMMON_FLAGS, PROJECT, fetch_jars
-from tests.support.missing_tools import NEEDS
+from tests.support.missing_tools import require_tool
 
 pytestmark = pytest.mark.java
 
@@ -62,9 +61,7 @@ def _listed(queues: frozenset[Any]) -> list[list[object]]:
 
 
 def _ask_java(tmp_path: Path, routes: Sequence[tuple[TopicRoute, TopicRoute]]) -> list[dict[str, Any]]:
-    if shutil.which("javac") is None:
-        missing = f"{NEEDS}javac, not found on the PATH (a JDK has it, a JRE does not)"
-        (pytest.fail if os.environ.get("CI", "").lower() == "true" else pytest.skip)(missing)
+    require_tool("javac")
     class_path = f"{tmp_path}{os.pathsep}{PROJECT}{os.pathsep}{fetch_jars()}/*"
     compile_it = [
         "javac",

@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 ROOT: Final = Path(__file__).parents[2]
+PLUGINS: Final = ("-p", "no:cacheprovider", "-p", "xdist.plugin", "-p", "pytest_rerunfailures")
 CONFTEST: Final = """
 from tests.support.retries import allow_one_repetition, pytest_terminal_summary
 
@@ -46,10 +47,11 @@ def run_pytest(folder: Path, *arguments: str, ci: bool) -> str:
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "CI": "true" if ci else "",
         "ROUTEBOOK_FLAKY_REPORT": str(folder / "flaky.txt"),
     }
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)]
+    command = [sys.executable, "-m", "pytest", *PLUGINS, "--rootdir", str(folder), str(folder)]
     done = subprocess.run(
         [*command, *arguments], capture_output=True, text=True, check=False, env=environment, cwd=folder
     )

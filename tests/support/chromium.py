@@ -1,39 +1,29 @@
 """Debian's Chromium, driven by Playwright."""
 
-import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-CHROMIUM: Final = Path("/usr/bin/chromium")
+from tests.support.missing_tools import require_tool
+
 AXE: Final = Path(__file__).parents[2] / "console" / "node_modules" / "axe-core" / "axe.min.js"
 _FLAGS: Final = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
-_HOW: Final = "apt-get install -y chromium"
 TIMEOUT_MS: Final = 60_000  # generous: a busy machine is no failure
 expect.set_options(timeout=TIMEOUT_MS)
 
 
-def needed(path: Path, how: str) -> None:
-    """Skip the test if the path is missing; with CI=true, fail."""
-    if path.exists():
-        return
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"needs {path} (CI=true: a missing tool is a failure). Get it: {how}", pytrace=False)
-    pytest.skip(f"needs {path}: {how}")
-
-
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    needed(CHROMIUM, _HOW)
+    require_tool("chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(_FLAGS))
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(_FLAGS))
         try:
             yield browser
         finally:
