@@ -1,5 +1,6 @@
-"""kill -9 in the middle of KV writes: the file is always whole, and what was acknowledged is in it."""
+"""kill -9 during KV writes: the file is always complete and contains every acknowledged write."""
 
+import itertools
 import os
 import random
 import signal
@@ -14,11 +15,12 @@ from routebook.server.state.startup_files import load_kv
 from tests.support.process import serving
 from tests.support.remoting import Client, get_kv, put_kv
 
-KILLS = 300
+MIN_KILLS = 300
+MIN_INTERRUPTED = 15  # kills in the middle of a write
 SERVER_KILLS = 8
 
 
-def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
+def test_a_killed_writer_leaves_a_complete_file(tmp_path: Path) -> None:
     path = tmp_path / "kvConfig.json"
     chance = random.Random(20)
     acknowledged = interrupted = 0
@@ -27,16 +29,18 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    ) as nursery:
-        assert nursery.stdin is not None
-        assert nursery.stdout is not None
-        for _ in range(KILLS):
-            nursery.stdin.write("\n")
-            nursery.stdin.flush()
-            pid = int(nursery.stdout.readline())
+    ) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        for kills in itertools.count():
+            if kills >= MIN_KILLS and interrupted >= MIN_INTERRUPTED and acknowledged >= MIN_INTERRUPTED:
+                break
+            parent.stdin.write("\n")
+            parent.stdin.flush()
+            pid = int(parent.stdout.readline())
             time.sleep(chance.uniform(0, 0.02))
             os.kill(pid, signal.SIGKILL)
-            while (line := nursery.stdout.readline()) != "dead\n":
+            while (line := parent.stdout.readline()) != "dead\n":
                 acknowledged = int(line)
             interrupted += any(tmp_path.glob(".*.tmp"))
             number = int(load_kv(path).get("n", "number") or 0)
@@ -44,12 +48,10 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
             acknowledged = number
             if backup_of(path).exists():
                 load_kv(backup_of(path))
-        nursery.stdin.close()
-    assert interrupted > KILLS // 20, "hardly any kill came in the middle of a write"
-    assert acknowledged > KILLS // 20
+        parent.stdin.close()
 
 
-def test_a_killed_server_starts_again_with_every_acknowledged_entry(tmp_path: Path) -> None:
+def test_a_killed_server_restarts_with_every_acknowledged_entry(tmp_path: Path) -> None:
     chance = random.Random(21)
     acknowledged = 0
     for _ in range(SERVER_KILLS):

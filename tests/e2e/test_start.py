@@ -1,4 +1,4 @@
-"""From the command line to listening, and everything that can be wrong on the way."""
+"""Start-up of the server process: what it prints, and the errors that stop it."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ from tests.support.remoting_frames import Request
 
 
 def failure(process: Process) -> str:
-    """The one line that a process which could not start leaves behind."""
+    """The log of a process that failed to start."""
     try:
         assert process.wait() in {1, 2}
     finally:
@@ -23,7 +23,7 @@ def failure(process: Process) -> str:
     return process.log
 
 
-def test_says_that_it_listens_in_its_own_and_in_javas_words(tmp_path: Path) -> None:
+def test_the_start_lines_of_routebook_and_java_are_printed(tmp_path: Path) -> None:
     with serving(tmp_path) as ns:
         assert ns.port != 0
         assert f"listening on 127.0.0.1:{ns.port} (nameserver)\n" in ns.out
@@ -35,7 +35,7 @@ def test_says_that_it_listens_in_its_own_and_in_javas_words(tmp_path: Path) -> N
         assert ns.stop() == 0
 
 
-def test_an_idle_server_is_small(tmp_path: Path) -> None:
+def test_an_idle_server_needs_less_than_60_mib(tmp_path: Path) -> None:
     with serving(tmp_path) as ns:
         assert ns.resident_bytes() < 60 * 1024 * 1024
 
@@ -55,36 +55,36 @@ def test_ipv6(tmp_path: Path) -> None:
 def test_a_port_in_use_names_the_process(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        said = failure(start(tmp_path, listen=f"127.0.0.1:{port}"))
-    assert f"cannot listen on 127.0.0.1:{port}: the port is in use by process {os.getpid()} (" in said
-    assert "--listen" in said
+        log = failure(start(tmp_path, listen=f"127.0.0.1:{port}"))
+    assert f"cannot listen on 127.0.0.1:{port}: the port is in use by process {os.getpid()} (" in log
+    assert "--listen" in log
 
 
-def test_an_address_of_another_machine(tmp_path: Path) -> None:
+def test_an_address_of_another_machine_is_rejected(tmp_path: Path) -> None:
     assert "not one of this machine" in failure(start(tmp_path, listen="192.0.2.1:0"))
 
 
-def test_a_host_that_does_not_exist(tmp_path: Path) -> None:
+def test_an_unknown_host_is_rejected(tmp_path: Path) -> None:
     assert "nowhere.invalid is not an address" in failure(start(tmp_path, listen="nowhere.invalid:0"))
 
 
 def test_a_home_in_use_names_the_process(tmp_path: Path) -> None:
     with serving(tmp_path) as ns:
-        said = failure(start(tmp_path))
-        assert f"is in use by process {ns.pid}" in said
+        log = failure(start(tmp_path))
+        assert f"is in use by process {ns.pid}" in log
         assert ns.exit_code is None
 
 
-def test_a_corrupt_kv_file_is_named_and_left_alone(tmp_path: Path) -> None:
+def test_a_corrupt_kv_file_stops_the_start_and_stays_unchanged(tmp_path: Path) -> None:
     with serving(tmp_path) as ns, Client(ns.address) as client:
         for number in range(2):
             assert client.ask(put_kv(f"key-{number}", "value")).code == 0
     kv_file = tmp_path / "kvConfig.json"
     broken = kv_file.read_bytes()[:-9]
     kv_file.write_bytes(broken)
-    said = failure(start(tmp_path))
-    assert str(kv_file) in said
-    assert "kvConfig.json.bak" in said
+    log = failure(start(tmp_path))
+    assert str(kv_file) in log
+    assert "kvConfig.json.bak" in log
     assert kv_file.read_bytes() == broken
 
     (tmp_path / "kvConfig.json.bak").replace(kv_file)
@@ -92,18 +92,18 @@ def test_a_corrupt_kv_file_is_named_and_left_alone(tmp_path: Path) -> None:
         assert client.ask(get_kv("key-0")).ext == {"value": "value"}
 
 
-def test_a_certificate_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
+def test_an_unreadable_certificate_stops_the_start(tmp_path: Path) -> None:
     _, key = Authority().issue("localhost", cert=tmp_path / "unused.pem", key=tmp_path / "key.pem")
     settings = {
         "routebook.tls.testMode": False,
         "routebook.tls.keyPath": key,
         "routebook.tls.certPath": tmp_path / "missing.pem",
     }
-    said = failure(start(tmp_path / "home", settings=settings))
-    assert f"{tmp_path}/missing.pem (routebook.tls.certPath) cannot be read: No such file or directory" in said
+    log = failure(start(tmp_path / "home", settings=settings))
+    assert f"{tmp_path}/missing.pem (routebook.tls.certPath) cannot be read: No such file or directory" in log
 
 
-def test_settings_changed_over_the_wire_are_there_after_a_restart(tmp_path: Path) -> None:
+def test_changed_settings_survive_a_restart(tmp_path: Path) -> None:
     with serving(tmp_path) as ns, Client(ns.address) as client:
         assert client.ask(Request(code=318, body=b"orderMessageEnable=true\n")).code == 0
     assert "orderMessageEnable=true" in (tmp_path / "namesrv.properties").read_text()
@@ -111,7 +111,7 @@ def test_settings_changed_over_the_wire_are_there_after_a_restart(tmp_path: Path
         assert b"orderMessageEnable=true\n" in client.ask(Request(code=319)).body
 
 
-def test_a_change_that_cannot_be_saved_is_said(tmp_path: Path) -> None:
+def test_a_change_that_cannot_be_saved_is_reported(tmp_path: Path) -> None:
     blocked = tmp_path / "file" / "kvConfig.json"
     with serving(tmp_path / "home", settings={"kvConfigPath": str(blocked)}) as ns, Client(ns.address) as client:
         (tmp_path / "file").write_text("a file where a folder should be")

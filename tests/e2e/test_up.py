@@ -1,4 +1,4 @@
-"""`routebook up`: the NameServer serves at once, whatever becomes of the lake; both end together."""
+"""`routebook up`: the NameServer serves independently of the lake process; both end together."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.process import Process
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 def started(home: Path, *arguments: str) -> Process:
@@ -18,8 +18,8 @@ def started(home: Path, *arguments: str) -> Process:
 
 
 def lake_part(url: str, wanted: str) -> dict[str, object]:
-    """The part `lake` of health, once it is in that state."""
-    deadline = time.monotonic() + PATIENCE_S
+    """The health component `lake`, as soon as it is in state `wanted`."""
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         part: dict[str, dict[str, object]] = httpx.get(f"{url}/v1/health").json()["parts"]["lake"]
         if part["facts"]["state"] == wanted:
@@ -29,7 +29,7 @@ def lake_part(url: str, wanted: str) -> dict[str, object]:
 
 
 @pytest.mark.slow
-def test_a_lake_that_fails_touches_nothing(tmp_path: Path) -> None:
+def test_a_failed_lake_does_not_affect_the_nameserver(tmp_path: Path) -> None:
     process = started(tmp_path, "--master", "no-such-scheme://x")
     try:
         process.wait_until_listening()
@@ -46,7 +46,7 @@ def test_a_lake_that_fails_touches_nothing(tmp_path: Path) -> None:
     assert process.log.count("the lake is not updated") == 1
 
 
-def test_without_a_lake_it_is_serve(tmp_path: Path) -> None:
+def test_no_lake_runs_the_nameserver_only(tmp_path: Path) -> None:
     process = started(tmp_path, "--no-lake")
     try:
         process.wait_until_listening()
@@ -57,7 +57,7 @@ def test_without_a_lake_it_is_serve(tmp_path: Path) -> None:
     assert not (tmp_path / "lake").exists()
 
 
-def test_options_of_serve_are_those_of_up(tmp_path: Path) -> None:
+def test_up_accepts_the_options_of_serve(tmp_path: Path) -> None:
     process = Process("up", "--home", str(tmp_path), "-p")
     assert process.wait() == 0
     assert "listenPort=9876" in process.out
@@ -75,15 +75,15 @@ def test_the_lake_ends_when_the_nameserver_is_killed(tmp_path: Path) -> None:
     finally:
         process.send(signal.SIGKILL)
         process.kill()
-    deadline = time.monotonic() + PATIENCE_S
-    while _lives(lake):
+    deadline = time.monotonic() + TIMEOUT_S
+    while _is_alive(lake):
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
 
 def _child(pid: int) -> int:
-    """The first child of a process, once it has one."""
-    deadline = time.monotonic() + PATIENCE_S
+    """The first child of a process, as soon as it has one."""
+    deadline = time.monotonic() + TIMEOUT_S
     while time.monotonic() < deadline:
         for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
             if found := tasks.read_text().split():
@@ -92,7 +92,7 @@ def _child(pid: int) -> int:
     raise AssertionError("no child")
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

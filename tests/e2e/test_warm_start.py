@@ -1,4 +1,4 @@
-"""A restart: routes are there before any broker is, and go if none comes."""
+"""Warm start: recovered routes are served at once and expire unless their brokers return."""
 
 import signal
 from pathlib import Path
@@ -16,7 +16,7 @@ WHO = {"clusterName": "c1", "brokerName": "broker-a", "brokerAddr": "127.0.0.1:1
 
 
 def on_disk(home: Path, kind: str) -> None:
-    """Until the journal has it: registrations never wait for the disk, so a test does."""
+    """Wait until the journal has an event of this kind; registrations do not wait for the disk."""
     eventually(lambda: kind in kinds(home), f"{kind} in the journal")
 
 
@@ -25,8 +25,8 @@ def end(ns: Process, how: signal.Signals) -> None:
     ns.wait()
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["in order", "killed"])
-def test_routes_are_there_before_any_broker_is_and_the_broker_goes_on(tmp_path: Path, how: signal.Signals) -> None:
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
+def test_routes_are_served_before_their_broker_returns(tmp_path: Path, how: signal.Signals) -> None:
     with serving(tmp_path) as ns, Client(ns.address) as client:
         assert client.ask(register()).code == 0
         before = client.ask(route("TopicTest"))
@@ -37,12 +37,12 @@ def test_routes_are_there_before_any_broker_is_and_the_broker_goes_on(tmp_path: 
         assert client.ask(route("TopicTest")).body == before.body
         assert "recovered=1" in ns.log
         asked = client.ask(Request(code=322, ext=WHO, body=VERSION))
-        assert (asked.ext, asked.body) == ({"changed": "true"}, VERSION)  # it is to register
+        assert (asked.ext, asked.body) == ({"changed": "true"}, VERSION)  # asks the broker to register
         assert client.ask(register()).code == 0
         assert client.ask(Request(code=322, ext=WHO, body=VERSION)).ext == {"changed": "false"}
         client.close()
         with Client(ns.address) as other:
-            eventually(lambda: other.ask(route("TopicTest")).code == 17, "the broker's connection stands for it")
+            eventually(lambda: other.ask(route("TopicTest")).code == 17, "the broker to be removed with its connection")
         assert ns.stop() == 0
     assert kinds(tmp_path, after=stopped_at) == [
         "server_started",
@@ -55,7 +55,7 @@ def test_routes_are_there_before_any_broker_is_and_the_broker_goes_on(tmp_path: 
     assert [down.reason for down in events(tmp_path, BrokerDown)] == [DownReason.CLOSED]
 
 
-def test_a_broker_that_does_not_come_back_is_gone_after_its_lease(tmp_path: Path) -> None:
+def test_a_recovered_broker_expires_after_its_lease(tmp_path: Path) -> None:
     with serving(tmp_path) as ns, Client(ns.address) as client:
         assert client.ask(register()).code == 0
         assert client.ask(register(broker="broker-b", addr="127.0.0.2:10911")).code == 0
@@ -72,7 +72,7 @@ def test_a_broker_that_does_not_come_back_is_gone_after_its_lease(tmp_path: Path
     assert [back.broker for back in events(tmp_path, BrokerReturned)] == ["broker-a"]
 
 
-def test_a_heartbeat_keeps_the_routes_of_a_broker_that_has_not_registered_yet(tmp_path: Path) -> None:
+def test_a_heartbeat_extends_the_lease_of_a_recovered_broker(tmp_path: Path) -> None:
     with serving(tmp_path) as ns, Client(ns.address) as client:
         assert client.ask(register(timeout_ms=60_000)).code == 0
         assert client.ask(register(broker="broker-b", addr="127.0.0.2:10911", timeout_ms=60_000)).code == 0
@@ -84,7 +84,7 @@ def test_a_heartbeat_keeps_the_routes_of_a_broker_that_has_not_registered_yet(tm
         assert b"broker-a" in client.ask(route("TopicTest")).body
 
 
-def test_cold_begins_empty_and_what_was_before_never_comes_back(tmp_path: Path) -> None:
+def test_a_cold_start_is_empty_and_discards_earlier_routes_for_good(tmp_path: Path) -> None:
     with serving(tmp_path) as ns, Client(ns.address) as client:
         assert client.ask(register()).code == 0
         assert ns.stop() == 0
@@ -93,7 +93,7 @@ def test_cold_begins_empty_and_what_was_before_never_comes_back(tmp_path: Path) 
         assert client.ask(register(broker="new", topics=("New", "Newer"))).code == 0
         on_disk(tmp_path, "topics_changed")
         eventually(lambda: kinds(tmp_path).count("topics_changed") == 2, "both registrations")
-        ns.kill()  # without a snapshot: the next start has to find out from the journal
+        ns.kill()  # without a snapshot: the next start reads the journal
     with serving(tmp_path) as ns, Client(ns.address) as client:
         assert client.ask(route("TopicTest")).code == 17
         assert client.ask(route("New")).code == 0
@@ -105,7 +105,7 @@ def test_cold_begins_empty_and_what_was_before_never_comes_back(tmp_path: Path) 
     ]
 
 
-def test_without_a_journal_nothing_is_remembered(tmp_path: Path) -> None:
+def test_without_a_journal_nothing_is_stored(tmp_path: Path) -> None:
     off = {"routebook.journal.enabled": False}
     with serving(tmp_path, settings=off) as ns, Client(ns.address) as client:
         assert client.ask(register()).code == 0
@@ -117,7 +117,7 @@ def test_without_a_journal_nothing_is_remembered(tmp_path: Path) -> None:
         assert client.ask(route("TopicTest")).code == 17
 
 
-def test_wiped_permissions_outlive_a_restart_and_the_return_of_the_broker(tmp_path: Path) -> None:
+def test_wiped_permissions_survive_a_restart_and_the_return_of_the_broker(tmp_path: Path) -> None:
     with serving(tmp_path) as ns, Client(ns.address) as client:
         assert client.ask(register()).code == 0
         assert client.ask(Request(code=205, ext={"brokerName": "broker-a"})).ext == {"wipeTopicCount": "2"}
@@ -128,7 +128,7 @@ def test_wiped_permissions_outlive_a_restart_and_the_return_of_the_broker(tmp_pa
         assert b'"perm":4' in client.ask(route("TopicTest")).body
 
 
-def test_a_second_start_in_a_row_knows_the_same(tmp_path: Path) -> None:
+def test_repeated_restarts_recover_the_same_routes(tmp_path: Path) -> None:
     with serving(tmp_path) as ns, Client(ns.address) as client:
         assert client.ask(register()).code == 0
         assert ns.stop() == 0

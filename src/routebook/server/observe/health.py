@@ -1,6 +1,6 @@
 """Health: collects a status from each component and reports the worst. Readiness is separate.
 
-Health reports what is wrong (a component is degraded or failed); readiness tells load balancers to send clients.
+Health reports problems (a component is degraded or failed); readiness is whether clients should be sent here.
 A server whose disk is full is degraded and ready; one that is draining is healthy and not ready.
 """
 
@@ -27,7 +27,7 @@ SEVERITY: Final = {condition: number for number, condition in enumerate(Conditio
 
 
 class Part(msgspec.Struct, frozen=True):
-    """The status of one component. `says` tells people what is wrong and what to do; numeric `facts` become metrics."""
+    """The status of one component. `says` describes the problem and its remedy; numeric `facts` become metrics."""
 
     condition: Condition = Condition.OK
     says: str = ""
