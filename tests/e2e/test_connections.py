@@ -108,14 +108,15 @@ def test_a_broken_proxy_header_closes(ns: Process) -> None:
         assert client.is_closed_by_server()
 
 
-def test_http_is_told_and_the_log_names_it_once(tmp_path: Path) -> None:
-    with serving(tmp_path) as ns:
+def test_a_browser_gets_the_address_of_the_http_port_and_the_log_names_it_once(tmp_path: Path) -> None:
+    with serving(tmp_path, http="127.0.0.1:0") as ns:
+        http_address = ns.wait_until_http().removeprefix("http://")
         for _ in range(3):
             with Client(ns.address) as client:
                 client.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 answer = client.receive_rest()
                 assert answer.startswith(b"HTTP/1.1 400 ")
-                assert b"RocketMQ NameServer" in answer
+                assert f"the console and the HTTP API are at {http_address}.".encode() in answer
         ns.wait_for_log("speaks HTTP")
         ns.stop()
         assert ns.log.count("speaks HTTP") == 1

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Final, cast
 
 from routebook.client.addresses import Address
-from routebook.client.foreign_protocols import TELLING_BYTES, name_impostor, speaks_http2
 from routebook.errors import ConnectionFailed, NotANameServer, ProtocolError, Unreachable, Untrusted
 from routebook.wire.codec import encode
 from routebook.wire.command import Command, SerializeType
+from routebook.wire.foreign_protocols import MAX_SERVER_BYTES, describe_server, is_http2_server
 from routebook.wire.peer import Peer
 
 _CLOSE_S: Final = 1.0
@@ -124,17 +124,17 @@ class Link(asyncio.Protocol):
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def data_received(self, data: bytes) -> None:
-        if not self.answered and len(self._first) < TELLING_BYTES:
-            self._first += data[:TELLING_BYTES]
-            if speaks_http2(self._first):
-                self.fail(NotANameServer(str(self.address), name_impostor(self._first, "HTTP/2")))
+        if not self.answered and len(self._first) < MAX_SERVER_BYTES:
+            self._first += data[:MAX_SERVER_BYTES]
+            if is_http2_server(self._first):
+                self.fail(NotANameServer(str(self.address), describe_server(self._first, "HTTP/2")))
                 return
         try:
             self._peer.feed(data)
             while (command := self._peer.next_command()) is not None:
                 self._take(command)
         except ProtocolError as error:
-            self.fail(NotANameServer(str(self.address), name_impostor(self._first, str(error))))
+            self.fail(NotANameServer(str(self.address), describe_server(self._first, str(error))))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.fail(self._why_lost(exc))
@@ -163,7 +163,7 @@ class Link(asyncio.Protocol):
         if isinstance(error, ssl.SSLError):
             return Untrusted(address, f"ended TLS: {error.reason or error}")
         if self._peer.buffered and not self.answered:
-            return NotANameServer(address, name_impostor(self._first, "it closed the connection within a frame"))
+            return NotANameServer(address, describe_server(self._first, "it closed the connection within a frame"))
         if self.answered:
             return Unreachable(address, "closed the connection")
         hint = "closed the connection without an answer; it may want TLS, or be something else than a NameServer"

@@ -38,6 +38,7 @@ async def _serve(server: Server) -> str:
     stop = _stop_on_signal()
     address = server.nameserver.settings.http_listen
     http = None if address is None else HttpListener(host=address[0], port=address[1], on_listening=_http_listens)
+    server.http_address = None if http is None else http.address
     await server.start()
     _announce(server)
     gc.collect()

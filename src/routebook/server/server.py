@@ -76,6 +76,7 @@ class Server:
         self._is_stopping = False
         self.address = ""
         self.port = 0
+        self.http_address: str | None = None  # set before `start` if this process serves HTTP
         self.health = Health()
         self.health.add_gate("service", service_gate(nameserver, clock.now_ms))
         self.health.hold("start", "the NameServer does not listen yet")
@@ -189,6 +190,7 @@ class Server:
                 opaques=opaques,
                 serialize_type=serialize_type,
                 proxy_networks=settings.proxy_networks,
+                http_address=self.http_address,
             ),
             recording=Recording(effects=effects, denials=denials, event_log=event_log),
             protection=Protection(admission=admission, limits=limits, load=load),

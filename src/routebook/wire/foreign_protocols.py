@@ -1,4 +1,4 @@
-"""Somebody else's protocol on the NameServer port: what its first bytes give away, and what to say about it."""
+"""Recognises foreign protocols by their first bytes: of clients on the NameServer port, and of servers elsewhere."""
 
 from enum import Enum
 from typing import Final
@@ -14,13 +14,20 @@ _HTTP_METHODS: Final = (
     b"TRACE ",
     b"CONNECT ",
 )
+_TLS_HANDSHAKE: Final = b"\x16\x03"
+_TLS_ALERT: Final = b"\x15\x03"
+_SSH: Final = b"SSH-"
+_HTTP2_SETTINGS: Final = b"\x04\x00\x00\x00\x00\x00"  # bytes 3 to 8 of the first frame of an HTTP/2 server
 
-DECIDES_AT: Final = 4
-"""So many bytes are needed to name a stranger. A frame begins with a length that is told by then, too."""
+MIN_CLIENT_BYTES: Final = 4
+"""`recognize_client` needs this many bytes. The length of a frame takes as many."""
+
+MAX_SERVER_BYTES: Final = 64
+"""`describe_server` uses at most this many bytes."""
 
 
-class Stranger(Enum):
-    """Who was certainly meant, in words for the log."""
+class ForeignProtocol(Enum):
+    """The protocol of a client on the NameServer port; the value is a clause for the log."""
 
     HTTP = "speaks HTTP: this port serves RocketMQ's remoting protocol only; point the browser or check elsewhere"
     HTTP2 = (
@@ -33,39 +40,61 @@ class Stranger(Enum):
     REDIS = "speaks Redis: this is a RocketMQ NameServer port"
 
 
-def name_stranger(first: bytes) -> Stranger | None:
-    """Who sent these first bytes (at least DECIDES_AT), or None where that is not certain."""
-    if first[0] == 0:  # a frame: its length is below 16 MiB, so the first byte of every frame is zero
+def recognize_client(first: bytes) -> ForeignProtocol | None:
+    """Return the protocol of a client by its first bytes (at least MIN_CLIENT_BYTES); None if it is not certain."""
+    if first[0] == 0:  # a frame: its length is below 16 MiB, so the first byte is zero
         return None
-    if _begins(first, b"PRI * HTTP/2"):
-        return Stranger.HTTP2
-    if any(_begins(first, method) for method in _HTTP_METHODS):
-        return Stranger.HTTP
-    if first[:2] == b"\x16\x03":
-        return Stranger.TLS
-    if first[:4] == b"SSH-":
-        return Stranger.SSH
-    if first[:4] == b"AMQP":
-        return Stranger.AMQP
+    if _matches(first, b"PRI * HTTP/2"):
+        return ForeignProtocol.HTTP2
+    if any(_matches(first, method) for method in _HTTP_METHODS):
+        return ForeignProtocol.HTTP
+    if first.startswith(_TLS_HANDSHAKE):
+        return ForeignProtocol.TLS
+    if first.startswith(_SSH):
+        return ForeignProtocol.SSH
+    if first.startswith(b"AMQP"):
+        return ForeignProtocol.AMQP
     if first[:1] == b"*" and first[1:2].isdigit() and b"\r\n$" in first[:8]:
-        return Stranger.REDIS
+        return ForeignProtocol.REDIS
     return None
 
 
-def _begins(first: bytes, preface: bytes) -> bool:
-    """`first` may be shorter than the preface."""
+def _matches(first: bytes, preface: bytes) -> bool:
+    """Whether `first`, which may be shorter, starts like the preface."""
     return preface.startswith(first[: len(preface)])
 
 
-def answer_to(stranger: Stranger) -> bytes:
-    """What is written before the close: something only where the stranger can read it."""
-    if stranger is not Stranger.HTTP:
+def answer_to_client(protocol: ForeignProtocol, http_address: str | None) -> bytes:
+    """Return what is written before the connection is closed: an answer to HTTP clients, nothing to others.
+
+    `http_address` is where this server listens for HTTP, if it does.
+    """
+    if protocol is not ForeignProtocol.HTTP:
         return b""
-    text = (
-        b"This is the port of a RocketMQ NameServer. It speaks RocketMQ's remoting protocol, not HTTP, "
-        b"and this NameServer serves HTTP on no port.\n"
-    )
+    http = "HTTP is switched off" if http_address is None else f"the console and the HTTP API are at {http_address}"
+    text = f"This port of the RocketMQ NameServer serves RocketMQ's remoting protocol, not HTTP; {http}.\n".encode()
     return (
         b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"
         b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(text)
     ) + text
+
+
+def is_http2_server(first: bytes) -> bool:
+    """Whether these are HTTP/2 settings, which could also be the start of a long frame."""
+    return first[3:9] == _HTTP2_SETTINGS
+
+
+def describe_server(first: bytes, reason: str) -> str:
+    """Return a clause about a server that sent these first bytes instead of a frame; `reason` if they are unknown."""
+    if first.startswith(b"HTTP/"):
+        return "answers HTTP, so this is a web server's port and not a NameServer's"
+    if is_http2_server(first):
+        return "speaks HTTP/2, as a RocketMQ proxy's gRPC port does; give the address of a NameServer"
+    if first.startswith(_TLS_ALERT):
+        return "requires TLS: connect with TLS"
+    if first.startswith(_SSH):
+        return "speaks SSH, not RocketMQ's remoting protocol"
+    line = first.split(b"\n", 1)[0].strip()
+    if len(line) >= 4 and all(0x20 <= byte < 0x7F for byte in line):
+        return f"does not speak RocketMQ's remoting protocol: it sends {line.decode()!r}"
+    return f"does not speak RocketMQ's remoting protocol ({reason})"

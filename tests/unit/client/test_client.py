@@ -246,10 +246,10 @@ async def test_one_that_gives_up_waiting_for_the_connection_does_not_take_it_fro
     ("said", "named"),
     [
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "answers HTTP"),
-        (b"\x15\x03\x03\x00\x02\x02\x28", "wants TLS"),
+        (b"\x15\x03\x03\x00\x02\x02\x28", "requires TLS"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "speaks SSH"),
         (b"\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03", "speaks HTTP/2"),
-        (b"-ERR unknown command\r\n", "it says '-ERR unknown command'"),
+        (b"-ERR unknown command\r\n", "it sends '-ERR unknown command'"),
         (b"\xff" * 40, "does not speak RocketMQ's remoting protocol"),
         (b"\x00\x00\x00\x08\x07\x00\x00\x00abcd", "serialize type 7"),
         (b"\x00\x00\x00\x06\x00\x00\x00\x02[]", "does not speak RocketMQ's remoting protocol"),

@@ -19,7 +19,7 @@ from routebook.server.net.request_loop import answer_deferred, answer_lookup, an
 from routebook.server.net.requester import Requester, format_address, host_of
 from routebook.server.net.shared import Shared
 from routebook.wire.command import Reply
-from routebook.wire.foreign_protocols import answer_to
+from routebook.wire.foreign_protocols import answer_to_client
 
 
 class Connection(asyncio.Protocol):
@@ -134,7 +134,7 @@ class Connection(asyncio.Protocol):
         data = decoder.decode(data)
         if decoder.foreign is not None:
             self._shared.recording.event_log.foreign_protocol(decoder.foreign, self.requester.address)
-            self.flow.write([answer_to(decoder.foreign)])
+            self.flow.write([answer_to_client(decoder.foreign, self._shared.transport.http_address)])
             self._end()
         if decoder.has_ended:
             self._peer_finished = True

@@ -7,7 +7,7 @@ from routebook.server.net.flow_control import FlowControl
 from routebook.server.net.requester import Requester
 from routebook.server.net.shared import Shared
 from routebook.server.tls.session import TlsSession
-from routebook.wire.foreign_protocols import Stranger
+from routebook.wire.foreign_protocols import ForeignProtocol
 
 
 class Decoder:
@@ -22,7 +22,7 @@ class Decoder:
         self._transport = transport
         self._first: FirstBytes | None = FirstBytes(shared.transport.tls)
         self.is_plain = False  # what arrives are frames, without TLS
-        self.foreign: Stranger | None = None  # the peer uses another protocol
+        self.foreign: ForeignProtocol | None = None  # the peer uses another protocol
 
     @property
     def has_ended(self) -> bool:

@@ -4,7 +4,7 @@ from enum import Enum
 
 from routebook.errors import ProtocolError
 from routebook.server.tls.session import TLS_HANDSHAKE_BYTE, TlsContexts, TlsSession
-from routebook.wire.foreign_protocols import DECIDES_AT, Stranger, name_stranger
+from routebook.wire.foreign_protocols import MIN_CLIENT_BYTES, ForeignProtocol, recognize_client
 from routebook.wire.proxy_protocol import read_proxy_header
 
 
@@ -25,7 +25,7 @@ class FirstBytes:
         self._step = _Step.PROXY
         self.source: str | None = None
         self.tls: TlsSession | None = None
-        self.foreign: Stranger | None = None
+        self.foreign: ForeignProtocol | None = None
 
     def take(self, data: bytes) -> bytes | None:
         """Return all plain bytes so far once the protocol is known; None: more are needed. Raises ProtocolError."""
@@ -40,10 +40,10 @@ class FirstBytes:
             self._step = _Step.TLS
         if self._step is _Step.TLS and first:
             self._choose_tls()
-        if self._step is not _Step.PROTOCOL or len(first) < DECIDES_AT:
+        if self._step is not _Step.PROTOCOL or len(first) < MIN_CLIENT_BYTES:
             return None
         plain = bytes(first)
-        self.foreign = name_stranger(plain)
+        self.foreign = recognize_client(plain)
         return plain
 
     def _choose_tls(self) -> None:

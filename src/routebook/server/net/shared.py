@@ -30,6 +30,7 @@ class TransportOptions:
     opaques: Iterator[int]
     serialize_type: SerializeType
     proxy_networks: tuple[Network, ...] = ()  # PROXY headers from these networks are trusted
+    http_address: str | None = None  # where this process serves HTTP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,6 @@ class Shared:
         self.outbox = Outbox()
         self.buffers = Buffers(protection.limits.settings.buffer_bytes, self._free_memory)
         self.fast_lookup = FastLookup() if transport.serialize_type is SerializeType.JSON else None
-        self.http_address: str | None = None  # set when the HTTP port listens
         protection.limits.broker_hosts = self.broker_hosts
 
     def new_peer(self) -> Peer:

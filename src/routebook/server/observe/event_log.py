@@ -26,7 +26,7 @@ from routebook.events import (
 from routebook.kv import Table
 from routebook.server.observe.log import get_log
 from routebook.server.observe.log_throttle import LogThrottle
-from routebook.wire.foreign_protocols import Stranger
+from routebook.wire.foreign_protocols import ForeignProtocol
 
 _PLANNED: Final = frozenset({DownReason.UNREGISTERED, DownReason.DEREGISTERED, DownReason.REPLACED})
 _MAX_KV_LINES: Final = 1000
@@ -101,9 +101,9 @@ class EventLog:
 
     # Connections
 
-    def foreign_protocol(self, stranger: Stranger, peer: str) -> None:
+    def foreign_protocol(self, protocol: ForeignProtocol, peer: str) -> None:
         event = "not a RocketMQ client"
-        self._throttled(self._remoting.warning, event, peer, kind=stranger.name.lower(), why=f"it {stranger.value}")
+        self._throttled(self._remoting.warning, event, peer, kind=protocol.name.lower(), why=f"it {protocol.value}")
 
     def connection_closed(self, why: str, peer: str) -> None:
         self._throttled(self._remoting.warning, "connection closed", peer, why=why)

@@ -11,7 +11,7 @@ from routebook.errors import ProtocolError
 from routebook.server.net.first_bytes import FirstBytes
 from routebook.server.tls.session import TlsContexts
 from routebook.settings import TlsSettings
-from routebook.wire.foreign_protocols import Stranger
+from routebook.wire.foreign_protocols import ForeignProtocol
 
 FRAME = b'\x00\x00\x00\x1b\x00\x00\x00\x17{"code":224,"opaque":5}'
 PROXY = b"PROXY TCP4 203.0.113.9 127.0.0.1 40000 9876\r\n"
@@ -87,14 +87,14 @@ def test_enforcing_takes_no_plain_text() -> None:
 def test_disabled_takes_a_handshake_for_a_strangers_greeting() -> None:
     first_bytes = FirstBytes(contexts("disabled"))
     assert first_bytes.take(client_hello()) is not None
-    assert (first_bytes.foreign, first_bytes.tls) == (Stranger.TLS, None)
+    assert (first_bytes.foreign, first_bytes.tls) == (ForeignProtocol.TLS, None)
 
 
 @pytest.mark.parametrize("before", [b"", PROXY])
 def test_strangers_are_named(before: bytes) -> None:
     first_bytes = FirstBytes(PERMISSIVE)
     assert first_bytes.take(before + b"GET / HTTP/1.1\r\n\r\n") == b"GET / HTTP/1.1\r\n\r\n"
-    assert first_bytes.foreign is Stranger.HTTP
+    assert first_bytes.foreign is ForeignProtocol.HTTP
 
 
 def test_nothing_is_decided_before_there_is_enough() -> None:

@@ -28,7 +28,7 @@ from routebook.events import (
 from routebook.model import DataVersion
 from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.log import configure
-from routebook.wire.foreign_protocols import Stranger
+from routebook.wire.foreign_protocols import ForeignProtocol
 
 QUEUE = Queues(perm=6, read=4, write=4, flag=0)
 VERSION = DataVersion(counter=7, state_version=0, timestamp=1)
@@ -113,8 +113,8 @@ def test_each_kind_of_event_has_its_line(lines: io.StringIO, event_log: EventLog
 
 def test_lines_that_clients_cause_are_throttled_per_host_and_kind(lines: io.StringIO, event_log: EventLog) -> None:
     for port in range(5):
-        event_log.foreign_protocol(Stranger.HTTP, f"1.1.1.1:{port}")
-        event_log.foreign_protocol(Stranger.HTTP2, f"1.1.1.1:{port}")
+        event_log.foreign_protocol(ForeignProtocol.HTTP, f"1.1.1.1:{port}")
+        event_log.foreign_protocol(ForeignProtocol.HTTP2, f"1.1.1.1:{port}")
         event_log.connection_closed("a frame of 7 bytes", f"1.1.1.1:{port}")
         event_log.log([RequestDenied(code=318, why="no")], f"1.1.1.1:{port}")
         event_log.unreachable(f"1.1.1.1:{port}", "no")
