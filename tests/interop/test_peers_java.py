@@ -21,7 +21,7 @@ async def test_differences_from_a_java_peer_are_found_and_cleared(tmp_path: Path
         address = f"{host}:{port}"
         told: list[object] = []
         now = 0
-        peers = Peers([address], ours, interval_s=60, diverged_s=100, now_ms=lambda: now, told=told.extend)
+        peers = Peers([address], ours, interval_s=60, diverged_s=100, now_ms=lambda: now, on_events=told.extend)
         async with NameServerClient(address) as broker:
             what = registration("broker-a", topics=[config("T"), config("U", read=4), config("é/%")], zone="z")
             await broker.register_broker(what)

@@ -1,8 +1,8 @@
-"""Other NameServers: do they have the same routes, and if not, for how long already?
+"""Compares the routes of this NameServer with those of its peers, and detects lasting differences.
 
-digest      what two Routebooks compare instead of all their routes       pure
-divergence  a difference that lasts, told from one that is on its way     pure
-digests     the digest of a living table, in short steps
-comparing   one round with one peer: by digests, or by samples
-watching    Peers: a task for each peer                                   the server
+digest         what two Routebooks compare instead of all routes    pure
+divergence     tells lasting differences from changes in transit    pure
+digest_cache   the digest of a live route table
+compare_round  one comparison with one peer: by digest or by sample
+monitor        a task for each peer; used by the server
 """

@@ -1,4 +1,4 @@
-"""A peer as the settings name it: HOST:PORT, or HOST:PORT/HTTP-PORT of a Routebook. Pure."""
+"""The address of a peer in the settings: HOST:PORT, or HOST:PORT/HTTP-PORT for a Routebook. Pure."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from routebook.client.addresses import Address, parse_address
 
 
 class PeerAddress(msgspec.Struct, frozen=True):
-    """Where a peer is asked as any NameServer, and where as a Routebook, if it is known to be one."""
+    """The NameServer address of a peer, and its HTTP port if it is a Routebook."""
 
     remoting: Address
     http_port: int | None = None
@@ -16,6 +16,6 @@ class PeerAddress(msgspec.Struct, frozen=True):
 
 
 def parse_peer(text: str) -> PeerAddress:
-    """`10.0.0.2:9876` or `10.0.0.2:9876/8876`; the settings have checked it."""
+    """Parse `10.0.0.2:9876` or `10.0.0.2:9876/8876`, which the settings have validated."""
     address, slash, port = text.partition("/")
     return PeerAddress(parse_address(address), int(port) if slash else None)

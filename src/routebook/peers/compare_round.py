@@ -1,8 +1,8 @@
-"""One round with one peer: the little that must be asked to find what differs.
+"""One comparison with one peer, with as few requests as possible.
 
-a Routebook   its digest; only what that points at is asked by 106 and 105      nothing differs: one request
-any other     106, 206, and 105 for topics of which only one has any, for those that differed the last time, and
-              for a share of the others, so that all have their turn             two requests and `SAMPLE` more
+Routebook   its digest; 106 and 105 for what differs                             no difference: one request
+other       106, 206, and 105 for topics that only one side has, for topics that
+            differed in the last round, and for a rotating sample of the others  two requests plus `SAMPLE`
 """
 
 import asyncio
@@ -18,19 +18,19 @@ from routebook.disagreements import Disagreement, View, disagreements, without_o
 from routebook.errors import TopicNotExist
 from routebook.model import ClusterInfo, RoutePolicy, TopicRoute
 from routebook.peers.digest import FORMAT, BucketDigest, Digest
-from routebook.peers.digests import Digests
+from routebook.peers.digest_cache import DigestCache
 from routebook.peers.fetch import PeerHttp
 from routebook.routes import RouteTable
 
-SAMPLE: Final = 50  # topics taken in turn
-MOST_TOPICS: Final = 200  # in one round, whatever differs
-_MOST_BUCKETS: Final = 8
-_PLAIN: Final = RoutePolicy()
+SAMPLE: Final = 50  # topics of the rotating sample
+MAX_TOPICS: Final = 200  # in one round
+_MAX_BUCKETS: Final = 8
+_DEFAULT_POLICY: Final = RoutePolicy()
 HERE: Final = "here"
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """What a round found, and how. `topics` are those that were looked at; None: all."""
+    """The result of a comparison. `topics` are the compared topics; None means all."""
 
     found: list[Disagreement]
     topics: frozenset[str] | None
@@ -39,18 +39,18 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison:
-    """This NameServer and one peer."""
+    """Compares this NameServer with one peer."""
 
     def __init__(self, routes: RouteTable, client: NameServerClient, *, peer: str, fetch: PeerHttp | None) -> None:
         self._routes = routes
         self._client = client
         self._peer = peer
         self._fetch = fetch
-        self._digests = Digests(routes)
-        self._turn = 0
+        self._digests = DigestCache(routes)
+        self._position = 0
 
     async def round(self, suspects: Sequence[str]) -> Round:
-        """`suspects` are topics that differed the last time. Raises RoutebookError."""
+        """Compare once; `suspects` are topics that differed in the last round. Raises RoutebookError."""
         if self._fetch is not None:
             theirs = await self._fetch.get("/v1/digest", Digest)
             if theirs is not None and theirs.format == FORMAT:
@@ -62,16 +62,16 @@ class Comparison:
         pairs = enumerate(zip(ours.buckets, theirs.buckets, strict=False))
         buckets = [number for number, (mine, other) in pairs if mine != other]
         topics: list[str] = [*suspects]
-        for number in buckets[:_MOST_BUCKETS]:
+        for number in buckets[:_MAX_BUCKETS]:
             topics += await self._differing_topics(fetch, number)
-        requests = 1 + min(len(buckets), _MOST_BUCKETS)
+        requests = 1 + min(len(buckets), _MAX_BUCKETS)
         if not topics and ours.groups == theirs.groups:
             return Round(found=[], topics=None, by="digest", requests=requests)
         info = await self._client.cluster_info()
-        chosen = list(dict.fromkeys(topics))[:MOST_TOPICS]
+        chosen = list(dict.fromkeys(topics))[:MAX_TOPICS]
         found = await self._differences(info, chosen)
-        looked_at = None if len(buckets) <= _MOST_BUCKETS and len(topics) <= MOST_TOPICS else frozenset(chosen)
-        return Round(found=found, topics=looked_at, by="digest", requests=requests + 1 + len(chosen))
+        compared = None if len(buckets) <= _MAX_BUCKETS and len(topics) <= MAX_TOPICS else frozenset(chosen)
+        return Round(found=found, topics=compared, by="digest", requests=requests + 1 + len(chosen))
 
     async def _differing_topics(self, fetch: PeerHttp, number: int) -> list[str]:
         theirs = await fetch.get(f"/v1/digest/{number}", BucketDigest)
@@ -85,26 +85,26 @@ class Comparison:
         there = set(await fetch_topics(self._client, info))
         here = self._routes.topic_table.keys()
         one_sided = sorted(there ^ here)
-        chosen = dict.fromkeys(chain(suspects, one_sided, self._next_in_turn(sorted(there & here))))
-        topics = list(chosen)[:MOST_TOPICS]
+        chosen = dict.fromkeys(chain(suspects, one_sided, self._next_sample(sorted(there & here))))
+        topics = list(chosen)[:MAX_TOPICS]
         found = await self._differences(info, topics)
         return Round(found=found, topics=frozenset(topics), by="sample", requests=2 + len(topics))
 
-    def _next_in_turn(self, topics: Sequence[str]) -> list[str]:
+    def _next_sample(self, topics: Sequence[str]) -> list[str]:
         if not topics:
             return []
-        start = self._turn % len(topics)
-        self._turn = start + SAMPLE
+        start = self._position % len(topics)
+        self._position = start + SAMPLE
         return [*topics[start : start + SAMPLE], *topics[: max(0, start + SAMPLE - len(topics))]]
 
     async def _differences(self, info: ClusterInfo, topics: Sequence[str]) -> list[Disagreement]:
-        """Here and there, in as short a time as possible one after the other."""
+        """Compare these topics; the local routes are read last, close in time to the peer's."""
         there: dict[str, TopicRoute] = {}
         for topic in topics:
             try:
                 there[topic] = await self._client.route(topic)
             except TopicNotExist:
                 await asyncio.sleep(0)
-        here = {topic: route for topic in topics if (route := self._routes.route(topic, _PLAIN)) is not None}
+        here = {topic: route for topic in topics if (route := self._routes.route(topic, _DEFAULT_POLICY)) is not None}
         mine = View(who=HERE, info=self._routes.cluster_info(), routes=without_order_config(here))
         return disagreements([mine, View(who=self._peer, info=info, routes=without_order_config(there))])

@@ -1,10 +1,10 @@
-"""A route table as a few hundred short numbers, so that two can be compared by what differs. Pure.
+"""A digest of a route table: a few hundred hashes that show where two tables differ. Pure.
 
-    groups    broker name → what 106 shows of it
-    buckets   256 sums, each over the topics whose name falls into it (CRC-32, its lowest byte)
+    groups    broker name → hash of what 106 returns for it
+    buckets   256 sums of topic hashes; the bucket is the lowest byte of the CRC-32 of the topic's name
 
-A topic counts with its name and, of each broker, permission and queues. Sums do not depend on order, and the queues of
-thousands of topics are a handful of shared objects that are hashed once: some 30 µs for a topic on 300 brokers.
+A topic hash covers its name and, for each broker, permission and queues. The sums are independent of order. Topics
+share a few queue objects, each hashed once: about 30 µs for a topic on 300 brokers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ _MASK: Final = (1 << 64) - 1
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """What `/v1/digest` answers. Another `format` cannot be compared with this one."""
+    """The body of `/v1/digest`. Digests of different formats cannot be compared."""
 
     format: int
     topics: int
@@ -32,7 +32,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BucketDigest(msgspec.Struct, frozen=True, kw_only=True):
-    """What `/v1/digest/{bucket}` answers: its topics."""
+    """The body of `/v1/digest/{bucket}`: the hashes of its topics."""
 
     format: int
     bucket: int
@@ -40,17 +40,18 @@ class BucketDigest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bucket_of(topic: str) -> int:
+    """Return the bucket of a topic."""
     return crc32(_bytes(topic)) % BUCKETS
 
 
 def group_digest(data: BrokerData) -> str:
-    """What 106 shows of a group."""
+    """Hash what 106 returns for a group."""
     shown = (data.cluster, data.enable_acting_master, data.zone_name, sorted(data.broker_addrs.items()))
     return _hex(_hash(repr(shown)))
 
 
 class QueueSums:
-    """Hashes queues, each distinct object once. Keep it for one pass: it holds on to what it has seen."""
+    """Hashes queues, each distinct object once. Use it for one pass only: it keeps references to all queues."""
 
     __slots__ = ("_known",)
 
@@ -58,7 +59,7 @@ class QueueSums:
         self._known: dict[int, tuple[int, QueueData]] = {}
 
     def topic(self, topic: str, queues: Iterable[QueueData]) -> int:
-        """The sum of one topic."""
+        """Return the hash of one topic."""
         known, total = self._known, 0
         for queue in queues:
             seen = known.get(id(queue))
@@ -68,10 +69,10 @@ class QueueSums:
         return _hash(f"{topic}\n{total & _MASK}")
 
 
-def take_digest(tables: RouteTable, *, at_a_time: int) -> Iterator[Digest | None]:
-    """Pass over the tables in steps, `None` after each; the last gives the digest.
+def take_digest(tables: RouteTable, *, slice_size: int) -> Iterator[Digest | None]:
+    """Compute the digest in slices: yields None after each slice and the digest at the end.
 
-    They may change between two steps: then some topics are summed as they were and some as they are.
+    If the tables change between slices, the digest mixes old and new state.
     """
     sums, buckets = QueueSums(), [0] * BUCKETS
     steps = 0
@@ -81,7 +82,7 @@ def take_digest(tables: RouteTable, *, at_a_time: int) -> Iterator[Digest | None
             continue
         buckets[bucket_of(topic)] += sums.topic(topic, entry.queues.values())
         steps += len(entry.queues) + 1
-        if steps >= at_a_time:
+        if steps >= slice_size:
             steps = 0
             yield None
     groups = tables.cluster_info().broker_addr_table
@@ -93,14 +94,14 @@ def take_digest(tables: RouteTable, *, at_a_time: int) -> Iterator[Digest | None
     )
 
 
-def take_bucket(tables: RouteTable, bucket: int, *, at_a_time: int) -> Iterator[BucketDigest | None]:
-    """The same for the topics of one bucket."""
+def take_bucket(tables: RouteTable, bucket: int, *, slice_size: int) -> Iterator[BucketDigest | None]:
+    """Compute the hashes of one bucket in slices, like `take_digest`."""
     sums = QueueSums()
     topics: dict[str, str] = {}
     for number, topic in enumerate(list(tables.topic_table), 1):
         if bucket_of(topic) == bucket and (entry := tables.topic_table.get(topic)) is not None:
             topics[topic] = _hex(sums.topic(topic, entry.queues.values()))
-        if not number % at_a_time:
+        if not number % slice_size:
             yield None
     yield BucketDigest(format=FORMAT, bucket=bucket, topics=topics)
 

@@ -1,4 +1,4 @@
-"""A difference that lasts is news; one that is on its way from a broker to both NameServers is not. Pure."""
+"""Tracks differences from a peer and reports those that last longer than a change needs to reach both. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 from routebook.disagreements import Disagreement, Kind
 from routebook.events import PeerAgreed, PeerDiverged
 
-_NAMED: Final = 20  # of topics and of brokers, in an event
+_MAX_NAMES: Final = 20  # topics and brokers in an event
 
 
 class Difference(NamedTuple):
-    """One thing that two NameServers tell otherwise. A broker that one lacks is one thing, with all its topics."""
+    """One difference between two NameServers. A missing broker with all its topics is one difference."""
 
     kind: Kind
     subject: str
@@ -22,7 +22,7 @@ class Difference(NamedTuple):
 
 
 def differences_of(found: Iterable[Disagreement]) -> list[Difference]:
-    """Each thing by itself."""
+    """Split disagreements into single differences."""
     return [
         Difference(one.kind, one.subject, topic)
         for one in found
@@ -31,7 +31,7 @@ def differences_of(found: Iterable[Disagreement]) -> list[Difference]:
 
 
 class Divergence:
-    """What differs from one peer, since when."""
+    """The differences from one peer, each with its start time."""
 
     def __init__(self, peer: str, *, lasting_ms: int) -> None:
         self.peer = peer
@@ -41,20 +41,20 @@ class Divergence:
 
     @property
     def topics(self) -> list[str]:
-        """Those to look at again in any case."""
+        """Topics with a known difference, to compare in every round."""
         return sorted({difference.topic for difference in self.since if difference.topic})
 
     def lasting(self, now_ms: int) -> list[Difference]:
-        """What has differed for longer than a change needs to arrive everywhere."""
+        """Return differences that have lasted longer than the limit."""
         return [difference for difference, since in self.since.items() if now_ms - since >= self._lasting_ms]
 
-    def compared(
-        self, found: Sequence[Disagreement], now_ms: int, *, looked_at: Callable[[str], bool] = lambda _topic: True
+    def update(
+        self, found: Sequence[Disagreement], now_ms: int, *, was_compared: Callable[[str], bool] = lambda _topic: True
     ) -> list[PeerDiverged | PeerAgreed]:
-        """What a round found; what it tells. `looked_at`: whether the round looked at this topic."""
+        """Record the result of a round and return the events. `was_compared`: whether the round compared this topic."""
         current = differences_of(found)
-        unseen = [old for old in self.since if old.topic and not looked_at(old.topic)]
-        self.since = {difference: self.since.get(difference, now_ms) for difference in (*current, *unseen)}
+        not_compared = [old for old in self.since if old.topic and not was_compared(old.topic)]
+        self.since = {difference: self.since.get(difference, now_ms) for difference in (*current, *not_compared)}
         lasting = self.lasting(now_ms)
         if lasting and self.diverged_since_ms is None:
             self.diverged_since_ms = min(self.since[difference] for difference in lasting)
@@ -71,6 +71,6 @@ class Divergence:
             peer=self.peer,
             since_ms=since_ms,
             differences=len(lasting),
-            topics=tuple(topics[:_NAMED]),
-            brokers=tuple(brokers[:_NAMED]),
+            topics=tuple(topics[:_MAX_NAMES]),
+            brokers=tuple(brokers[:_MAX_NAMES]),
         )

@@ -1,4 +1,4 @@
-"""Compares with every peer in turn, and keeps what it found for whoever asks."""
+"""Compares with every peer periodically, and keeps the results for health, metrics and the API."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,30 +17,30 @@ from routebook.peers.divergence import Divergence
 from routebook.peers.fetch import PeerHttp
 from routebook.routes import RouteTable
 
-_SHOWN: Final = 50  # differences in a report
+_MAX_DIFFERENCES: Final = 50  # in a status
 _TIMEOUT_S: Final = 5.0
-_FIRST_S: Final = 5.0  # brokers that register now do so here and there
+_FIRST_DELAY_S: Final = 5.0  # after a restart brokers are still registering
 
 
 class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How one peer and this NameServer agree, as of the last round that it answered."""
+    """The result of the last round with one peer."""
 
     peer: str
     state: Literal["unknown", "agrees", "differs", "diverged", "unreachable"]
-    since_ms: int | None  # since when it is unreachable, or the oldest difference is there
-    checked_ms: int | None  # when it last answered
+    since_ms: int | None  # start of the outage, or of the oldest difference
+    checked_ms: int | None  # time of the last response
     by: str | None  # digest or sample
-    requests: int  # that the last round took
+    requests: int  # in the last round
     rounds: int
     failures: int
-    problem: str | None  # why it is unreachable, or why its digest could not be had
-    total: int  # things that differ
-    lasting: int  # of these, for longer than a change needs to arrive everywhere
-    differences: list[Disagreement]  # some of them
+    problem: str | None  # why it is unreachable, or why its digest is not available
+    total: int  # number of differences
+    lasting: int  # those that have lasted longer than the limit
+    differences: list[Disagreement]  # the first of them
 
 
-class Watched:
-    """One peer and what is known of it."""
+class MonitoredPeer:
+    """One peer and the results of its rounds."""
 
     def __init__(
         self, text: str, routes: RouteTable, *, lasting_ms: int, credentials: Credentials | None = None
@@ -63,7 +63,7 @@ class Watched:
         self._failures = 0
 
     async def round(self, now_ms: Callable[[], int]) -> Sequence[PeerDiverged | PeerAgreed]:
-        """Compare once; what that tells."""
+        """Compare once and return the events."""
         self._rounds += 1
         try:
             found = await self._comparison.round(self._divergence.topics)
@@ -76,8 +76,8 @@ class Watched:
         self._last, self._checked_ms = found, now_ms()
         self._unreachable = self._unreachable_ms = None
         topics = found.topics
-        looked_at = (lambda _topic: True) if topics is None else topics.__contains__
-        return self._divergence.compared(found.found, self._checked_ms, looked_at=looked_at)
+        was_compared = (lambda _topic: True) if topics is None else topics.__contains__
+        return self._divergence.update(found.found, self._checked_ms, was_compared=was_compared)
 
     def status(self, now_ms: int) -> PeerStatus:
         divergence, last = self._divergence, self._last
@@ -94,7 +94,7 @@ class Watched:
             problem=self._unreachable or http_problem,
             total=len(divergence.since),
             lasting=len(divergence.lasting(now_ms)),
-            differences=[] if last is None else last.found[:_SHOWN],
+            differences=[] if last is None else last.found[:_MAX_DIFFERENCES],
         )
 
     def _state(self) -> Literal["unknown", "agrees", "differs", "diverged", "unreachable"]:
@@ -111,7 +111,7 @@ class Watched:
 
 
 class Peers:
-    """`start` in a running loop, `stop` before it ends. `told` gets the events, to be recorded."""
+    """Compares with all peers; `on_events` receives the events to record. Start and stop it in a running loop."""
 
     def __init__(
         self,
@@ -121,48 +121,50 @@ class Peers:
         interval_s: float,
         diverged_s: float,
         now_ms: Callable[[], int],
-        told: Callable[[Sequence[PeerDiverged | PeerAgreed]], object],
+        on_events: Callable[[Sequence[PeerDiverged | PeerAgreed]], object],
         credentials: Credentials | None = None,
     ) -> None:
         lasting_ms = int(diverged_s * 1000)
-        self._watched = [Watched(peer, routes, lasting_ms=lasting_ms, credentials=credentials) for peer in peers]
+        self._peers = [
+            MonitoredPeer(address, routes, lasting_ms=lasting_ms, credentials=credentials) for address in peers
+        ]
         self._interval_s = interval_s
         self._now_ms = now_ms
-        self._told = told
+        self._on_events = on_events
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._watch(watched)) for watched in self._watched]
+        self._tasks = [asyncio.create_task(self._run(peer)) for peer in self._peers]
 
     async def stop(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
-        for watched in self._watched:
-            await watched.aclose()
+        for peer in self._peers:
+            await peer.aclose()
 
     async def round(self) -> None:
-        """Compare with each of them once, now."""
-        for watched in self._watched:
-            self._tell(await watched.round(self._now_ms))
+        """Compare with every peer once."""
+        for peer in self._peers:
+            self._report(await peer.round(self._now_ms))
 
     def report(self) -> list[PeerStatus]:
-        """Each peer, as the settings list them."""
+        """Return the status of every peer, in the order of the settings."""
         now_ms = self._now_ms()
-        found = [watched.status(now_ms) for watched in self._watched]
+        found = [peer.status(now_ms) for peer in self._peers]
         for number, task in enumerate(self._tasks):
-            if task.done() and not task.cancelled() and (bug := task.exception()) is not None:
-                problem = f"the comparison has ended: {type(bug).__name__}: {bug}"
+            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                problem = f"the comparison failed: {type(error).__name__}: {error}"
                 found[number] = msgspec.structs.replace(found[number], state="unknown", problem=problem)
         return found
 
-    async def _watch(self, watched: Watched) -> None:
-        await asyncio.sleep(min(_FIRST_S, self._interval_s))
+    async def _run(self, peer: MonitoredPeer) -> None:
+        await asyncio.sleep(min(_FIRST_DELAY_S, self._interval_s))
         while True:
-            self._tell(await watched.round(self._now_ms))
+            self._report(await peer.round(self._now_ms))
             await asyncio.sleep(self._interval_s)
 
-    def _tell(self, events: Sequence[PeerDiverged | PeerAgreed]) -> None:
+    def _report(self, events: Sequence[PeerDiverged | PeerAgreed]) -> None:
         if events:
-            self._told(events)
+            self._on_events(events)

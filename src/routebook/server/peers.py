@@ -33,7 +33,7 @@ def open_peers(
         interval_s=settings.peers_interval_s,
         diverged_s=settings.peers_diverged_s,
         now_ms=now_ms,
-        told=lambda events: recorder.record(events, at_ms=wall_ms()),
+        on_events=lambda events: recorder.record(events, at_ms=wall_ms()),
         credentials=Credentials(access_key=access_key, secret_key=secret_key) if access_key or secret_key else None,
     )
 

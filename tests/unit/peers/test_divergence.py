@@ -1,4 +1,4 @@
-"""What differs for a while is on its way; what differs for longer has diverged."""
+"""Divergence: short differences are ignored, lasting ones are reported once with their end."""
 
 from routebook.disagreements import Disagreement, Kind
 from routebook.events import PeerAgreed, PeerDiverged
@@ -25,32 +25,32 @@ def test_a_broker_is_one_difference_and_each_topic_one() -> None:
     assert [difference.broker for difference in differences] == ["a", "b", "b", "c"]
 
 
-def test_what_is_gone_in_time_was_on_its_way() -> None:
+def test_a_short_difference_is_not_reported() -> None:
     divergence = Divergence("p", lasting_ms=100)
-    assert divergence.compared([broker("a")], 0) == []
-    assert divergence.compared([], 60) == []
-    assert divergence.compared([broker("a")], 120) == []  # again, but anew
+    assert divergence.update([broker("a")], 0) == []
+    assert divergence.update([], 60) == []
+    assert divergence.update([broker("a")], 120) == []  # a new difference
     assert divergence.since == {Difference(Kind.BROKER, "a"): 120}
 
 
-def test_what_lasts_is_told_once_and_so_is_its_end() -> None:
+def test_a_lasting_difference_is_reported_once_and_so_is_its_end() -> None:
     divergence = Divergence("p", lasting_ms=100)
-    divergence.compared([broker("a"), topics("b", "T")], 10)
-    assert divergence.compared([broker("a"), topics("b", "T"), topics("c", "X")], 110) == [
+    divergence.update([broker("a"), topics("b", "T")], 10)
+    assert divergence.update([broker("a"), topics("b", "T"), topics("c", "X")], 110) == [
         PeerDiverged(peer="p", since_ms=10, differences=2, topics=("T",), brokers=("a", "b"))
     ]
-    assert divergence.compared([broker("a")], 200) == []
+    assert divergence.update([broker("a")], 200) == []
     assert divergence.diverged_since_ms == 10
-    assert divergence.compared([topics("d", "Y")], 300) == [PeerAgreed(peer="p", diverged_ms=290)]
-    assert divergence.compared([topics("d", "Y")], 350) == []
+    assert divergence.update([topics("d", "Y")], 300) == [PeerAgreed(peer="p", diverged_ms=290)]
+    assert divergence.update([topics("d", "Y")], 350) == []
     assert divergence.topics == ["Y"]
 
 
-def test_a_topic_that_was_not_looked_at_differs_as_before() -> None:
+def test_a_topic_that_was_not_compared_keeps_its_difference() -> None:
     divergence = Divergence("p", lasting_ms=100)
-    divergence.compared([topics("b", "T", "U")], 0)
-    divergence.compared([], 50, looked_at={"U"}.__contains__)
+    divergence.update([topics("b", "T", "U")], 0)
+    divergence.update([], 50, was_compared={"U"}.__contains__)
     assert divergence.since == {Difference(Kind.TOPIC, "b", "T"): 0}
-    assert divergence.compared([], 100, looked_at=set[str]().__contains__) == [
+    assert divergence.update([], 100, was_compared=set[str]().__contains__) == [
         PeerDiverged(peer="p", since_ms=0, differences=1, topics=("T",), brokers=("b",))
     ]

@@ -1,4 +1,4 @@
-"""A table beside a real NameServer over TCP, and beside a real HTTP port that answers digests."""
+"""Peer comparison with a real NameServer over TCP and a real HTTP port that serves digests."""
 
 import asyncio
 import threading
@@ -24,7 +24,7 @@ TOPICS = [f"topic-{n}" for n in range(120)]
 
 
 class Clock:
-    """Time that passes when the test says so."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 1_000_000
@@ -44,14 +44,14 @@ async def nameserver(tmp_path: Path) -> AsyncIterator[Server]:
         await server.stop()
 
 
-class Watching:
-    """Peers that are compared when the test says so."""
+class Monitor:
+    """Peers that are compared when the test calls `round`."""
 
     def __init__(self, routes: RouteTable, *peers: str) -> None:
         self.clock = Clock()
-        self.told: list[PeerDiverged | PeerAgreed] = []
+        self.events: list[PeerDiverged | PeerAgreed] = []
         self.peers = Peers(
-            peers, routes, interval_s=60, diverged_s=120, now_ms=self.clock.now_ms, told=self.told.extend
+            peers, routes, interval_s=60, diverged_s=120, now_ms=self.clock.now_ms, on_events=self.events.extend
         )
 
     async def round(self, *, after_s: int = 0) -> PeerStatus:
@@ -67,61 +67,61 @@ def fill(table: RouteTable, *brokers: str, topics: Sequence[str] = TOPICS) -> No
 
 
 @asynchronous
-async def test_a_nameserver_of_any_kind_is_sampled(tmp_path: Path) -> None:
+async def test_a_nameserver_without_an_http_port_is_sampled(tmp_path: Path) -> None:
     async with nameserver(tmp_path) as server:
         ours, theirs = RouteTable(), server.nameserver.routes
         for table in (ours, theirs):
             fill(table, "a", "b")
-        watching = Watching(ours, server.address)
-        assert watching.peers.report()[0].state == "unknown"
-        status = await watching.round()
+        monitor = Monitor(ours, server.address)
+        assert monitor.peers.report()[0].state == "unknown"
+        status = await monitor.round()
         assert (status.state, status.by, status.requests, status.problem) == ("agrees", "sample", 52, None)
         fill(ours, "c")
-        status = await watching.round()
+        status = await monitor.round()
         assert (status.state, status.total, status.lasting) == ("differs", 1, 0)
         assert status.differences[0].kind is Kind.BROKER
         assert status.differences[0].missing_at == [server.address]
-        status = await watching.round(after_s=120)
+        status = await monitor.round(after_s=120)
         assert (status.state, status.lasting) == ("diverged", 1)
-        assert watching.told == [PeerDiverged(peer=server.address, since_ms=1_000_000, differences=1, brokers=("c",))]
+        assert monitor.events == [PeerDiverged(peer=server.address, since_ms=1_000_000, differences=1, brokers=("c",))]
         fill(theirs, "c")
-        status = await watching.round(after_s=60)
+        status = await monitor.round(after_s=60)
         assert (status.state, status.since_ms) == ("agrees", None)
-        assert watching.told[1:] == [PeerAgreed(peer=server.address, diverged_ms=180_000)]
-        await watching.peers.stop()
+        assert monitor.events[1:] == [PeerAgreed(peer=server.address, diverged_ms=180_000)]
+        await monitor.peers.stop()
 
 
 @asynchronous
-async def test_topics_have_their_turn_and_differing_ones_are_looked_at_again(tmp_path: Path) -> None:
+async def test_the_sample_rotates_and_differing_topics_are_compared_again(tmp_path: Path) -> None:
     async with nameserver(tmp_path) as server:
         ours, theirs = RouteTable(), server.nameserver.routes
         for table in (ours, theirs):
             fill(table, "a")
         theirs.register_topic(sorted(TOPICS)[110], [queue("a", read=9)])
-        watching = Watching(ours, server.address)
-        assert [(await watching.round()).state for _ in range(4)] == ["agrees", "agrees", "differs", "differs"]
+        monitor = Monitor(ours, server.address)
+        assert [(await monitor.round()).state for _ in range(4)] == ["agrees", "agrees", "differs", "differs"]
         theirs.register_topic(sorted(TOPICS)[110], [queue("a")])
-        assert (await watching.round()).state == "agrees"
+        assert (await monitor.round()).state == "agrees"
         theirs.register_topic("only-there", [queue("a")])
-        status = await watching.round()
+        status = await monitor.round()
         assert [(one.kind, one.topics) for one in status.differences] == [(Kind.TOPIC, ["only-there"])]
-        await watching.peers.stop()
+        await monitor.peers.stop()
 
 
 @asynchronous
-async def test_a_peer_that_cannot_be_reached_is_a_state_of_its_own(tmp_path: Path) -> None:
+async def test_an_unreachable_peer_keeps_its_last_differences(tmp_path: Path) -> None:
     async with nameserver(tmp_path) as server:
         ours = RouteTable()
         fill(ours, "a")
-        watching = Watching(ours, server.address)
-        assert (await watching.round()).state == "differs"
-    status = await watching.round(after_s=60)
+        monitor = Monitor(ours, server.address)
+        assert (await monitor.round()).state == "differs"
+    status = await monitor.round(after_s=60)
     assert (status.state, status.since_ms, status.checked_ms) == ("unreachable", 1_060_000, 1_000_000)
     assert (status.failures, status.rounds, status.total) == (1, 2, 1)
     assert status.problem is not None
     assert server.address in status.problem
-    assert watching.told == []
-    await watching.peers.stop()
+    assert monitor.events == []
+    await monitor.peers.stop()
 
 
 @contextmanager
@@ -130,7 +130,7 @@ def digest_port(table: RouteTable, asked: list[str]) -> Iterator[int]:
         def do_GET(self) -> None:
             asked.append(self.path)
             last = self.path.rpartition("/")[2]
-            steps = take_bucket(table, int(last), at_a_time=99) if last.isdigit() else take_digest(table, at_a_time=99)
+            steps = take_bucket(table, int(last), slice_size=9) if last.isdigit() else take_digest(table, slice_size=9)
             body = next(msgspec.json.encode(found) for found in steps if found is not None)
             self.send_response(200)
             self.send_header("content-length", str(len(body)))
@@ -156,52 +156,52 @@ async def test_two_routebooks_compare_digests(tmp_path: Path) -> None:
         for table in (ours, theirs):
             fill(table, "a", "b")
         with digest_port(theirs, asked) as port:
-            watching = Watching(ours, f"{server.address}/{port}")
-            status = await watching.round()
+            monitor = Monitor(ours, f"{server.address}/{port}")
+            status = await monitor.round()
             assert (status.state, status.by, status.requests) == ("agrees", "digest", 1)
             theirs.register_topic("topic-7", [queue("b", read=9)])
             ours.register_topic("topic-7", [queue("a", read=3)])
-            status = await watching.round()
+            status = await monitor.round()
             assert (status.by, status.requests, status.total) == ("digest", 4, 2)
             assert {(one.kind, one.subject) for one in status.differences} == {
                 (Kind.QUEUES, "a"),
                 (Kind.QUEUES, "b"),
             }
             fill(ours, "c")
-            status = await watching.round()
+            status = await monitor.round()
             assert Kind.BROKER in {one.kind for one in status.differences}
             theirs.register_topic("topic-7", [queue("a", read=3)])
             ours.register_topic("topic-7", [queue("b", read=9)])
             fill(theirs, "c")
-            assert (await watching.round()).state == "agrees"
-        await watching.peers.stop()
+            assert (await monitor.round()).state == "agrees"
+        await monitor.peers.stop()
 
 
 @asynchronous
-async def test_without_its_http_port_a_routebook_is_sampled(tmp_path: Path) -> None:
+async def test_a_routebook_whose_http_port_fails_is_sampled(tmp_path: Path) -> None:
     with digest_port(RouteTable(), []) as port:
         pass  # closed again
     async with nameserver(tmp_path) as server:
-        watching = Watching(RouteTable(), f"{server.address}/{port}")
-        status = await watching.round()
+        monitor = Monitor(RouteTable(), f"{server.address}/{port}")
+        status = await monitor.round()
         assert (status.state, status.by) == ("agrees", "sample")
         assert status.problem is not None
         assert status.problem.startswith("/v1/digest: ")
         assert f":{port}: " in status.problem
-        await watching.peers.stop()
+        await monitor.peers.stop()
 
 
 @asynchronous
-async def test_it_compares_of_its_own_accord(tmp_path: Path) -> None:
+async def test_started_peers_compare_periodically(tmp_path: Path) -> None:
     async with nameserver(tmp_path) as server:
-        told: asyncio.Event = asyncio.Event()
+        diverged: asyncio.Event = asyncio.Event()
         ours = RouteTable()
         fill(ours, "a")
         peers = Peers(
-            [server.address], ours, interval_s=0.01, diverged_s=0.05, now_ms=_now_ms, told=lambda _: told.set()
+            [server.address], ours, interval_s=0.01, diverged_s=0.05, now_ms=_now_ms, on_events=lambda _: diverged.set()
         )
         peers.start()
-        await told.wait()
+        await diverged.wait()
         assert peers.report()[0].state == "diverged"
         await peers.stop()
 

@@ -11,7 +11,7 @@ from litestar.openapi.plugins import JsonRenderPlugin
 
 from routebook import __version__
 from routebook.lenient_json import encode_json
-from routebook.peers.digests import Digests
+from routebook.peers.digest_cache import DigestCache
 from routebook.server.http.api import (
     admin,
     broker_activity,
@@ -103,7 +103,7 @@ class Parts:
         self.context = context
         self.topic_names = TopicNames(context.nameserver.routes)
         self.topic_search = TopicSearch(self.topic_names)
-        self.digests = Digests(context.nameserver.routes)
+        self.digests = DigestCache(context.nameserver.routes)
         self.threads = ThreadPool()
         self.hub = Hub(context, self.threads)
         self.lake = LakeReader()

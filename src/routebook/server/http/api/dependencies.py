@@ -3,7 +3,7 @@
 from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 
-from routebook.peers.digests import Digests
+from routebook.peers.digest_cache import DigestCache
 from routebook.server.http.auth.login_throttle import LoginThrottle
 from routebook.server.http.auth.sessions import Sessions
 from routebook.server.http.context import HttpContext
@@ -16,7 +16,7 @@ from routebook.server.http.views.topic_names import TopicNames
 from routebook.server.http.views.topic_search import TopicSearch
 
 ContextDep = NamedDependency[SkipValidation[HttpContext]]
-DigestsDep = NamedDependency[SkipValidation[Digests]]
+DigestsDep = NamedDependency[SkipValidation[DigestCache]]
 HubDep = NamedDependency[SkipValidation[Hub]]
 JournalDep = NamedDependency[SkipValidation[JournalWindow | None]]
 LakeDep = NamedDependency[SkipValidation[LakeReader]]
