@@ -25,14 +25,14 @@ def test_a_folder_that_is_no_journal(capsys: pytest.CaptureFixture[str], tmp_pat
     (tmp_path / "photo.jpg").touch()
     code, told = failed(capsys, "build", "--journal", str(tmp_path), "--lake", str(tmp_path / "lake"))
     assert code == 2
-    assert "not a journal: none of its 1 files is a segment" in told
+    assert "not a journal: it has 1 files, but no segment" in told
 
 
 def test_a_file_instead_of_a_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = write_rolled(tmp_path, 1, 1, numbered("n", [1]))
     code, told = failed(capsys, "build", "--journal", str(path), "--lake", str(tmp_path / "lake"))
     assert code == 2
-    assert "name the folder that it is in" in told
+    assert "give the folder that contains it" in told
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_lake_elsewhere_needs_a_catalog(capsys: pytest.CaptureFixture[str], tm
 def test_a_second_build_names_the_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     write_rolled(tmp_path / "journal", 1, 1, numbered("n", [1]))
     first = LakeLock(tmp_path / "lake")
-    first.take("follow")
+    first.acquire("follow")
     try:
         code, told = failed(capsys, "build", "--journal", str(tmp_path / "journal"), "--lake", str(tmp_path / "lake"))
     finally:

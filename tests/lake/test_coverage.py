@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from routebook.lake.build.coverage import WORD, Coverage, merged, ranges_of
-from routebook.lake.build.holes import NO_SEGMENT, Explained, find_holes
+from routebook.lake.build.holes import NO_SEGMENT, Hole, find_holes
 
 numbers = st.sets(st.integers(min_value=1, max_value=40_000), max_size=200)
 
@@ -23,7 +23,7 @@ def test_a_word_gives_back_what_was_put_in(found: set[int], word: int) -> None:
 
 @given(numbers, numbers)
 def test_two_coverages_together_are_the_union(one: set[int], other: set[int]) -> None:
-    both = Coverage({"n": as_ranges(one)}).with_more(Coverage({"n": as_ranges(other)}))
+    both = Coverage({"n": as_ranges(one)}).union(Coverage({"n": as_ranges(other)}))
     assert both.ranges().get("n", []) == as_ranges(one | other)
     assert len(both) == len(one | other)
 
@@ -34,14 +34,14 @@ def test_a_hole_is_what_lies_between() -> None:
 
 def test_what_journals_say_explains_holes_in_part() -> None:
     coverage = Coverage({"n": [(1, 10), (31, 40), (50, 60)]})
-    explained = [Explained("n", 15, 20, "disk full", True), Explained("n", 41, 49, "after a crash", False)]
+    explained = [Hole("n", 15, 20, "disk full", True), Hole("n", 41, 49, "after a crash", False)]
     assert find_holes(coverage, explained) == [
-        Explained("n", 11, 14, NO_SEGMENT, True),
-        Explained("n", 15, 20, "disk full", True),
-        Explained("n", 21, 30, NO_SEGMENT, True),
-        Explained("n", 41, 49, "after a crash", False),
+        Hole("n", 11, 14, NO_SEGMENT, True),
+        Hole("n", 15, 20, "disk full", True),
+        Hole("n", 21, 30, NO_SEGMENT, True),
+        Hole("n", 41, 49, "after a crash", False),
     ]
 
 
 def test_what_is_there_after_all_is_no_hole() -> None:
-    assert find_holes(Coverage({"n": [(1, 10)]}), [Explained("n", 3, 4, "disk full", True)]) == []
+    assert find_holes(Coverage({"n": [(1, 10)]}), [Hole("n", 3, 4, "disk full", True)]) == []

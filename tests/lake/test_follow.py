@@ -28,8 +28,8 @@ def test_a_pass_tells_how_far_it_is_and_how_much_there_is(
         lake=str(small_lake.home),
         journals=[str(journal)],
         lock=None,
-        say=lambda _: None,
-        complain=complaints.append,
+        on_build=lambda _: None,
+        on_error=complaints.append,
     )
     assert follower.one_pass(), complaints
 

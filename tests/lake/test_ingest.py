@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from routebook.lake.build.counts import Counts
 from routebook.lake.build.holes import NO_SEGMENT
-from routebook.lake.build.ingest import Counts
 from tests.support.lake import SmallLake, line, numbered, write_open, write_rolled
 
 

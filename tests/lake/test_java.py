@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from routebook.lake.errors import NoJava
-from routebook.lake.spark.java import fit_for_spark, java_home, version_of
+from routebook.lake.spark.java import adapted_for_spark, java_home, version_of
 
 
 def pretend(home: Path, version: str) -> Path:
@@ -33,16 +33,16 @@ def test_the_machines_own_is_taken_from_17_on(tmp_path: Path) -> None:
 
 
 def test_no_java_says_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("routebook.lake.spark.java._brought", lambda: None)
+    monkeypatch.setattr("routebook.lake.spark.java._bundled", lambda: None)
     old = pretend(tmp_path / "old", "11.0.2")
     with pytest.raises(NoJava, match=r"old is Java 11\): set JAVA_HOME"):
         java_home({"JAVA_HOME": str(old), "PATH": ""})
 
 
 def test_one_argument_is_kept_from_the_java_that_does_not_know_it(tmp_path: Path) -> None:
-    fit = fit_for_spark(pretend(tmp_path / "java", "25"), cache=tmp_path / "cache")
+    adapted = adapted_for_spark(pretend(tmp_path / "java", "25"), cache=tmp_path / "cache")
     args = ["-Dx=a b", "--add-modules=jdk.incubator.vector", "--add-modules=other", "", "*"]
-    said = subprocess.run([fit / "bin" / "java", *args], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([adapted / "bin" / "java", *args], capture_output=True, text=True, check=True).stdout
     assert said == "-Dx=a b|--add-modules=other||*|"
-    assert fit_for_spark(tmp_path / "java", cache=tmp_path / "cache") == fit
-    assert (fit / "lib").resolve() == (tmp_path / "java" / "lib").resolve()
+    assert adapted_for_spark(tmp_path / "java", cache=tmp_path / "cache") == adapted
+    assert (adapted / "lib").resolve() == (tmp_path / "java" / "lib").resolve()

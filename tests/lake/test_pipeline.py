@@ -2,20 +2,23 @@
 
 import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as fn
 
+from routebook.lake.build.counts import Counts
 from routebook.lake.build.coverage import Coverage
-from routebook.lake.build.ingest import Counts
 from routebook.lake.build.pipeline import Pipeline
-from routebook.lake.build.publish import FORMAT_PROPERTY, Builds
+from routebook.lake.build.publish import Builds
 from routebook.lake.build.silver.broker_spans import STEP as BROKER_SPANS
 from routebook.lake.build.silver.observed import STEP as OBSERVED
 from routebook.lake.build.step import Inputs, Step
 from routebook.lake.build.store import Store
-from routebook.lake.errors import LakeBusy, NewerLake
+from routebook.lake.errors import CommitConflict, LakeBusy, NewerLake
+from routebook.lake.layout import CATALOG, FORMAT_PROPERTY
 from routebook.lake.lock import LakeLock
-from routebook.lake.spark.session import CATALOG
 from routebook.lake.tables.meta import BUILDS
 from routebook.lake.tables.table import Layer, RefreshMode, Table
 from tests.support.lake import FEW, SmallLake, line, numbered, write_rolled
@@ -54,7 +57,16 @@ def three_days(folder: Path) -> list[Path]:
     return paths
 
 
-def tables(lake: SmallLake) -> dict[str, object]:
+def broker_restarts(seq: int) -> list[str]:
+    """A broker goes down and comes up a minute later."""
+    broker = {"cluster": "C", "broker": "a", "broker_id": 0, "addr": "a:1"}
+    return [
+        line("n", seq, "broker_down", reason="closed", **broker),
+        line("n", seq + 1, "broker_up", **broker, timeout_ms=1000, acting_master=False),
+    ]
+
+
+def tables(lake: SmallLake) -> dict[str, list[tuple[Any, ...]]]:
     return {path: lake.rows(path) for path in ("silver.observed", "gold.daily", "meta.holes")} | {
         "bronze.events": lake.rows("bronze.events", "ns", "seq", "kind")
     }
@@ -81,6 +93,64 @@ def test_any_way_to_the_same_events_gives_the_same_tables(small_lake: SmallLake,
     assert tables(small_lake) == expected
     small_lake.pipeline(STEPS).backfill(datetime.date(2026, 1, 2))
     assert tables(small_lake) == expected
+
+
+def test_a_backfill_rebuilds_the_days_from_and_to(small_lake: SmallLake, tmp_path: Path) -> None:
+    three_days(tmp_path)
+    journals = [str(tmp_path / "n1"), str(tmp_path / "n2")]
+    small_lake.pipeline(STEPS).build(journals)
+    before = tables(small_lake)
+
+    def count_tenfold(inputs: Inputs):  # type: ignore[no-untyped-def]  # a DataFrame, as Step.build says
+        return count_daily(inputs).selectExpr("ns", "day", "changes * 10 AS changes")
+
+    tenfold = (*FEW, Step(DAILY, (), count_tenfold))
+    second = datetime.date(2026, 1, 2)
+    for _ in range(2):  # idempotent
+        assert small_lake.pipeline(tenfold).backfill(second, second).build_id is not None
+        assert sorted(small_lake.rows("gold.daily")) == [
+            (ns, day, changes * 10 if day == second else changes) for ns, day, changes in sorted(before["gold.daily"])
+        ]
+    small_lake.pipeline(STEPS).backfill(second, second)
+    assert tables(small_lake) == before
+
+
+def test_a_backfill_with_an_end_includes_events_of_a_killed_build(small_lake: SmallLake, tmp_path: Path) -> None:
+    write_rolled(tmp_path, 1, DAY, [started("n", 1), *numbered("n", range(2, DAY + 1))])
+    small_lake.pipeline(STEPS).build([str(tmp_path)])
+    write_rolled(tmp_path, DAY + 1, 2 * DAY, numbered("n", range(DAY + 1, 2 * DAY + 1)))
+
+    def die(inputs: Inputs) -> None:
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        small_lake.pipeline((*FEW, Step(DAILY, (), die))).build([str(tmp_path)])  # type: ignore[arg-type]  # it dies
+    first = datetime.date(2026, 1, 1)
+    small_lake.pipeline(STEPS).backfill(first, first)
+    assert sum(changes for _, _, changes in small_lake.rows("gold.daily")) == 2 * DAY - 1
+
+
+def test_intervals_that_begin_after_a_backfill_stay(small_lake: SmallLake, tmp_path: Path) -> None:
+    lines = {seq: line("n", seq) for seq in range(1, 2 * DAY + 1)} | {1: started("n", 1)}
+    for seq in (100, DAY + 100, 2 * DAY - 100):
+        lines |= dict(enumerate(broker_restarts(seq), seq))
+    write_rolled(tmp_path, 1, 2 * DAY, list(lines.values()))
+    steps = (OBSERVED, BROKER_SPANS)
+    small_lake.pipeline(steps).build([str(tmp_path)])
+    before = small_lake.rows("silver.broker_spans")
+
+    def renamed(inputs: Inputs):  # type: ignore[no-untyped-def]  # a DataFrame, as Step.build says
+        return BROKER_SPANS.build(inputs).selectExpr("* EXCEPT (cluster)", "'D' AS cluster")
+
+    day = datetime.date(2026, 1, 1)
+    small_lake.pipeline((OBSERVED, Step(BROKER_SPANS.table, BROKER_SPANS.reads, renamed))).backfill(day, day)
+    end = datetime.datetime(2026, 1, 2)
+    clusters = small_lake.rows("silver.broker_spans", "from_at", "cluster")
+    assert len(clusters) == len(before)
+    assert {cluster for from_at, cluster in clusters if from_at < end} == {"D"}
+    assert {cluster for from_at, cluster in clusters if from_at >= end} == {"C"}
+    small_lake.pipeline(steps).backfill(day, day)
+    assert small_lake.rows("silver.broker_spans") == before
 
 
 @pytest.mark.slow
@@ -164,18 +234,32 @@ def test_of_two_that_publish_at_once_one_wins(small_lake: SmallLake, tmp_path: P
         )
 
     publish()
-    with pytest.raises(LakeBusy, match="was published meanwhile"):
+    with pytest.raises(LakeBusy, match="was published while this build ran"):
         publish()
+
+
+def test_a_concurrent_commit_is_a_conflict(small_lake: SmallLake, tmp_path: Path) -> None:
+    write_rolled(tmp_path, 1, 1, numbered("n", [1]))
+    small_lake.pipeline().build([str(tmp_path)])
+    store = Store(small_lake.spark)
+    rows = store.spark.table(store.name(BUILDS)).selectExpr("* EXCEPT (number)", "2L AS number")
+    rows = rows.select(*store.empty(BUILDS).columns)
+    seen = store.current(BUILDS)
+    store.overwrite(BUILDS, rows, where=fn.col("number") == 2, seen=seen)
+    with pytest.raises(CommitConflict, match=r"meta\.builds"):
+        store.overwrite(BUILDS, rows, where=fn.col("number") == 2, seen=seen)
+    with pytest.raises(PySparkException):
+        store.overwrite(BUILDS, rows, where=fn.col("nowhere") == 2, seen=seen)
 
 
 def test_a_second_build_names_the_first(tmp_path: Path) -> None:
     first, second = LakeLock(tmp_path), LakeLock(tmp_path)
     try:
-        first.take("build")
-        with pytest.raises(LakeBusy, match=r"process \d+ on .* is at it since .* \(lake build\)"):
-            second.take("vacuum")
-        first.give_back()
-        second.take("vacuum")
+        first.acquire("build")
+        with pytest.raises(LakeBusy, match=r"process \d+ on .* has been building it since .* \(lake build\)"):
+            second.acquire("vacuum")
+        first.release()
+        second.acquire("vacuum")
     finally:
         first.close()
         second.close()
@@ -212,15 +296,6 @@ def test_kinds_that_are_not_known_yet_tell_the_time_too(small_lake: SmallLake, t
 
 @pytest.mark.slow
 def test_what_ended_on_earlier_days_is_not_written_again(small_lake: SmallLake, tmp_path: Path) -> None:
-    broker = {"cluster": "C", "broker": "a", "broker_id": 0, "addr": "a:1"}
-
-    def goes(seq: int) -> list[str]:
-        up = {"timeout_ms": 1000, "acting_master": False}
-        return [
-            line("n", seq, "broker_down", reason="closed", **broker),
-            line("n", seq + 1, "broker_up", **broker, **up),
-        ]
-
     def files() -> dict[datetime.date | None, set[str]]:
         found = small_lake.spark.sql(f"SELECT partition.to_at_day, file_path FROM {CATALOG}.silver.broker_spans.files")
         parts: dict[datetime.date | None, set[str]] = {}
@@ -231,12 +306,12 @@ def test_what_ended_on_earlier_days_is_not_written_again(small_lake: SmallLake, 
     numbers = range(1, 2 * DAY + 1)
     lines = {seq: line("n", seq) for seq in numbers} | {1: started("n", 1)}
     for seq in (100, DAY + 100, 2 * DAY - 100):
-        lines |= dict(enumerate(goes(seq), seq))
+        lines |= dict(enumerate(broker_restarts(seq), seq))
     write_rolled(tmp_path, 1, 2 * DAY, list(lines.values()))
     small_lake.pipeline((OBSERVED, BROKER_SPANS)).build([str(tmp_path)])
     before = files()
     assert len(before) == 3, "two days, and what is open"
-    write_rolled(tmp_path, 2 * DAY + 1, 2 * DAY + 2, goes(2 * DAY + 1))
+    write_rolled(tmp_path, 2 * DAY + 1, 2 * DAY + 2, broker_restarts(2 * DAY + 1))
     small_lake.pipeline((OBSERVED, BROKER_SPANS)).build([str(tmp_path)])
     after = files()
     kept = [day for day, paths in before.items() if paths == after.get(day)]

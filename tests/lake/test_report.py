@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from routebook.lake.reports.heartbeats import Tradeoff
 from routebook.lake.reports.html.page import page
 from routebook.lake.reports.outages import Outages
 from routebook.lake.reports.topics import Demand, Placement
+from routebook.lake.tables.ddl import columns_of
+from routebook.lake.tables.registry import TABLES
 from tests.support.sample_lake import DAYS, GONE, sample_lake
 from tests.support.small_lakes import SmallLake
 
@@ -164,18 +167,47 @@ def test_the_page_is_one_file_that_loads_nothing(lake: Lake) -> None:
     assert "14 Mar" in text
 
 
+def test_hostile_names_are_escaped(tmp_path: Path) -> None:
+    """Whoever registers a broker or a topic chooses its name; the page must show it as text everywhere."""
+    hostile = """<script>alert(1)</script>"'><svg onload=alert(2)>&{{ 7 * 7 }}"""
+    small = SmallLake(tmp_path / "lake")
+    for path in {"silver.observed"} | {name for name in TABLES if name.startswith("gold.")}:
+        small.write(path, [hostile_row(path, hostile)])
+    small.publish()
+    text = page(all_reports(open_lake(small.path), days=2, zone="UTC"))
+    assert text.count("<svg") == text.count('<svg viewBox="') == 7
+    assert "<script" not in text
+    assert "\"'><svg" not in text
+    assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 20
+    assert "&amp;{{ 7 * 7 }}" in text
+
+
+def hostile_row(path: str, hostile: str) -> dict[str, Any]:
+    """A row with a hostile value in every text column."""
+    values = {
+        "string": hostile,
+        "timestamp": datetime(2026, 3, 1, 13 if path == "silver.observed" else 12, tzinfo=UTC),
+        "date": date(2026, 3, 1),
+        "boolean": True,
+        "array<string>": [hostile],
+    }
+    columns = [(name, kind) for name, kind in columns_of(TABLES[path].columns) if kind in values or "<" not in kind]
+    special = {"planned": False, "allowed": False, "topic": f"topic {hostile}"}
+    return {name: special.get(name, values.get(kind, 1)) for name, kind in columns}
+
+
 def test_the_page_of_an_empty_lake(tmp_path: Path) -> None:
     small = SmallLake(tmp_path / "lake")
     small.publish()
     text = page(all_reports(open_lake(small.path), days=7, zone="UTC"))
-    assert "No broker was seen in this time." in text
+    assert "No broker was observed in this period." in text
     assert "<svg" not in text
 
 
 def test_report_in_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(folder, "report", "--days", str(DAYS)) == 0
     out = capsys.readouterr().out
-    for words in ("OUTAGES, AND WHAT THEY COST", "ongoing", "orders-b-3", "no master", "ns-1 ns-3", "3 min"):
+    for words in ("OUTAGES AND THEIR IMPACT", "ongoing", "orders-b-3", "no master", "ns-1 ns-3", "3 min"):
         assert words in out
     assert command(folder, "report", "audit", "--json", "--days", "14") == 0
     assert msgspec.json.decode(capsys.readouterr().out)["audit"]["requests"][0]["allowed"] is False

@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 from routebook.cli import main
 from routebook.errors import RoutebookError
 from routebook.journal.files import FolderFiles
-from routebook.lake.spark.source import JournalStream, Wanted, register
+from routebook.lake.spark.source import JournalStream, SourceOptions, register
 from tests.support.process import Process, serving
 from tests.support.small_journals import STARTED, Journal, added, down, up
 
@@ -45,9 +45,9 @@ def server(tmp_path: Path) -> Iterator[Process]:
 
 def rows(schema: StructType = NUMBERS, /, **options: str) -> list[dict[str, Any]]:
     """What a table over it would hold, read as Spark's tasks read it."""
-    wanted = Wanted(options, schema)
-    parts = wanted.partitions({}, wanted.newest())
-    return [row for part in parts for batch in wanted.read(part) for row in batch.to_pylist()]
+    options_ = SourceOptions(options, schema)
+    parts = options_.partitions({}, options_.newest())
+    return [row for part in parts for batch in options_.read(part) for row in batch.to_pylist()]
 
 
 def numbers(**options: str) -> list[int]:
@@ -58,7 +58,7 @@ class Streaming:
     """A stream that is asked now and then, as Spark does it."""
 
     def __init__(self, **options: str) -> None:
-        self._stream = JournalStream(Wanted(options, NUMBERS))
+        self._stream = JournalStream(SourceOptions(options, NUMBERS))
         self._at = self._stream.initialOffset()
 
     def more(self) -> list[int]:
@@ -100,12 +100,12 @@ def test_a_stream_goes_on_by_number_not_by_file(tmp_path: Path) -> None:
 def test_a_segment_that_is_rolled_between_planning_and_reading(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.write(0, STARTED, up(), roll=False)
-    wanted = Wanted({"path": str(tmp_path)}, NUMBERS)
-    (part,) = wanted.partitions({}, wanted.newest())
+    options_ = SourceOptions({"path": str(tmp_path)}, NUMBERS)
+    (part,) = options_.partitions({}, options_.newest())
     (tmp_path / "journal" / FIRST_NAME).unlink()
     again = Journal(tmp_path)
     again.write(0, STARTED, up())
-    assert [row["seq"] for batch in wanted.read(part) for row in batch.to_pylist()] == [1, 2]
+    assert [row["seq"] for batch in options_.read(part) for row in batch.to_pylist()] == [1, 2]
 
 
 def test_journals_of_several_nameservers(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tools.sbom import installed, sbom
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+TEMPLATES = ("style.css", "templates/macros.html.j2", "templates/page.html.j2")
 PACKED = ("src", "README.md", "LICENSE", "pyproject.toml")
 
 
@@ -88,5 +90,7 @@ def test_two_builds_of_a_wheel_are_identical(tmp_path: Path) -> None:
         build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
         subprocess.run(build, cwd=folder, env=environment, check=True, capture_output=True, umask=umask, timeout=300)
         (wheel,) = (folder / "dist").iterdir()
+        packed = set(zipfile.ZipFile(wheel).namelist())
+        assert {f"routebook/lake/reports/html/{name}" for name in TEMPLATES} <= packed
         digests.add((wheel.name, hashlib.sha256(wheel.read_bytes()).hexdigest()))
     assert len(digests) == 1

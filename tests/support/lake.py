@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from routebook.lake.build.pipeline import Pipeline, Stage
 from routebook.lake.build.silver.observed import STEP as OBSERVED
 from routebook.lake.build.step import Step
-from routebook.lake.spark.session import CATALOG
+from routebook.lake.layout import CATALOG
 
 AT_MS = 1_767_225_600_000  # 2026-01-01T00:00Z
 FEW: tuple[Step, ...] = (OBSERVED,)

@@ -51,6 +51,6 @@ def contents(lake: Path) -> dict[str, list[tuple[Any, ...]]]:
     opened = open_lake(lake)
     rows = {}
     for name, sql in (queries | {"events": "SELECT ns, seq, kind, at FROM bronze.events"}).items():
-        with opened.asked(sql, build=opened.build(None)) as asked:
-            rows[name] = sorted((row for batch in asked.batches() for row in batch), key=repr)
+        with opened.cursor(sql, build=opened.build(None)) as cursor:
+            rows[name] = sorted((row for batch in cursor.batches() for row in batch), key=repr)
     return rows

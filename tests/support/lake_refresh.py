@@ -1,17 +1,20 @@
-"""Refreshes of the lake's tables in memory, one after the other, as an engine would do them with files."""
+"""Refreshes lake tables in memory, step by step, as `routebook.lake.build.refresh` does with Iceberg tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
-from routebook.lake.build.refresh import refresh_in_memory, schema
-from routebook.lake.build.step import Step
-from routebook.lake.build.window import find_windows
+from routebook.lake.build.event_time import is_rollup
+from routebook.lake.build.incremental import replaced
+from routebook.lake.build.schema import conform, empty_frame
+from routebook.lake.build.step import Inputs, Step, with_event_time
+from routebook.lake.build.window import Window, find_windows
 from routebook.lake.tables.silver import OBSERVED
+from routebook.lake.tables.table import Table
 
 
 def needed(steps: Sequence[Step], *names: str) -> list[Step]:
-    """Those of the steps that make these tables, and what they are made of."""
+    """The steps that build these tables, and the steps that those read."""
     wanted = set(names)
     for step in reversed(steps):
         if step.table.name in wanted:
@@ -19,12 +22,12 @@ def needed(steps: Sequence[Step], *names: str) -> list[Step]:
     wanted.add(OBSERVED.name)
     unknown = set(names) - {step.table.name for step in steps}
     if unknown:
-        raise LookupError(f"no step makes {', '.join(sorted(unknown))}")
+        raise LookupError(f"no step builds {', '.join(sorted(unknown))}")
     return [step for step in steps if step.table.name in wanted]
 
 
 def refreshed(steps: Sequence[Step], parts: Sequence[DataFrame]) -> dict[str, DataFrame]:
-    """The tables after so many refreshes, each with one part of bronze; an event that is there already is not new."""
+    """The tables after one refresh per part of bronze; events that an earlier part contains are skipped."""
     spark = parts[0].sparkSession
     tables: dict[str, DataFrame] = {}
     events: DataFrame | None = None
@@ -36,6 +39,26 @@ def refreshed(steps: Sequence[Step], parts: Sequence[DataFrame]) -> dict[str, Da
         events = new if events is None else events.unionByName(new)
         observed = tables.get(OBSERVED.name)
         if observed is None:
-            observed = spark.createDataFrame([], schema(OBSERVED))
-        tables = refresh_in_memory(steps, events, tables, find_windows(new, observed=observed, events=events))
+            observed = empty_frame(spark, OBSERVED)
+        tables = _refresh(steps, events, tables, find_windows(new, observed=observed, events=events))
     return tables
+
+
+def _refresh(
+    steps: Sequence[Step], events: DataFrame, old: Mapping[str, DataFrame], windows: Sequence[Window]
+) -> dict[str, DataFrame]:
+    """All tables of the steps, by name, after a refresh; `old` has the tables before it."""
+    upstream: dict[str, tuple[Table, DataFrame]] = {}
+    # checkpoints cut the lineage, which every later plan would contain
+    states, rollups = (events.where(test).localCheckpoint() for test in (~is_rollup(), is_rollup()))
+    with with_event_time(states, rollups, windows) as timed:
+        for step in steps:
+            table = step.table
+            before = old.get(table.name)
+            if before is None:
+                before = empty_frame(events.sparkSession, table)
+            inputs = Inputs(step, events=timed, old=before, upstream=upstream, windows=windows)
+            rows = before.where(~replaced(table, windows)).unionByName(conform(step.build(inputs), table))
+            upstream[table.name] = table, rows.localCheckpoint()
+            inputs.release()
+    return {name: rows for name, (_, rows) in upstream.items()}

@@ -10,10 +10,8 @@ from routebook.lake.reports import REPORTS
 from routebook.lake.reports.audit import Audit
 from routebook.lake.reports.availability import Availability
 from routebook.lake.reports.divergence import Convergence, Divergence
+from routebook.lake.reports.formatting import duration, grade, local_time, number, percent
 from routebook.lake.reports.heartbeats import Heartbeats, Tradeoff
-from routebook.lake.reports.html.calendar import grade, percent
-from routebook.lake.reports.html.parts import when
-from routebook.lake.reports.html.svg import figure, length
 from routebook.lake.reports.outages import Flaps, Outages
 from routebook.lake.reports.scope import Report, zone_of
 from routebook.lake.reports.topics import SKEWED, Demand, Placement
@@ -27,7 +25,7 @@ def show_reports(reports: Mapping[str, Report]) -> None:
     """Print all reports."""
     first = next(iter(reports.values()))
     zone = zone_of(first.zone)
-    print_line(f"{when(first.from_, zone)} to {when(first.to, zone)} {first.zone}, build {first.build.id}")
+    print_line(f"{local_time(first.from_, zone)} to {local_time(first.to, zone)} {first.zone}, build {first.build.id}")
     for name, report in reports.items():
         print()
         print_line(REPORTS[name].title.upper())
@@ -60,8 +58,8 @@ def _availability(report: Availability, _: ZoneInfo) -> None:
                 percent(one.availability),
                 one.outages,
                 one.planned_outages,
-                length(one.mtbf_s),
-                length(one.mttr_s),
+                duration(one.mtbf_s),
+                duration(one.mttr_s),
                 "".join(_MARKS[grade(None if cell is None else cell.a)] for cell in one.cells[-_MAX_DAYS:]),
             )
             for one in report.brokers
@@ -75,8 +73,8 @@ def _outages(report: Outages, zone: ZoneInfo) -> None:
         ("FROM", "DURATION", "BROKER", "REASON", "TOPICS", "WITHOUT BROKER", "SEEN BY"),
         (
             (
-                when(one.from_at, zone),
-                length(one.duration_s) or "ongoing",
+                local_time(one.from_at, zone),
+                duration(one.duration_s) or "ongoing",
                 one.broker,
                 f"{one.reason or ''}{' (planned)' if one.planned else ''}",
                 one.topics,
@@ -92,7 +90,7 @@ def _outages(report: Outages, zone: ZoneInfo) -> None:
 def _flaps(report: Flaps, zone: ZoneInfo) -> None:
     _print_rows(
         ("FROM", "BROKER", "NAMESERVER", "TRANSITIONS", "CAUSE"),
-        ((when(one.window_start, zone), one.broker, one.ns, one.transitions, one.scope) for one in report.flaps),
+        ((local_time(one.window_start, zone), one.broker, one.ns, one.transitions, one.scope) for one in report.flaps),
         empty="none",
     )
 
@@ -100,7 +98,7 @@ def _flaps(report: Flaps, zone: ZoneInfo) -> None:
 def _divergence(report: Divergence, zone: ZoneInfo) -> None:
     if report.intervals:
         pairs = [
-            (f"{one.ns_a} {one.ns_b}", one.intervals, length(one.total_s), length(one.longest_s), one.open)
+            (f"{one.ns_a} {one.ns_b}", one.intervals, duration(one.total_s), duration(one.longest_s), one.open)
             for one in report.pairs
         ]
         print_table(("NAMESERVERS", "INTERVALS", "TOTAL", "LONGEST", "ONGOING"), pairs)
@@ -109,10 +107,10 @@ def _divergence(report: Divergence, zone: ZoneInfo) -> None:
         ("FROM", "DURATION", "NAMESERVERS", "DIFFERENCE", "BROKER", "TOPIC"),
         (
             (
-                when(one.from_at, zone),
-                length(one.duration_s) or "ongoing",
+                local_time(one.from_at, zone),
+                duration(one.duration_s) or "ongoing",
                 f"{one.ns_a} {one.ns_b}",
-                one.told(),
+                one.description(),
                 one.broker or "",
                 one.topic or "",
             )
@@ -126,8 +124,8 @@ def _convergence(report: Convergence, _: ZoneInfo) -> None:
     if not report.changes or report.p50_ms is None or report.p99_ms is None:
         print_line("no change was recorded by more than one NameServer")
         return
-    p50, p99, longest = (length((ms or 0) / 1000) for ms in (report.p50_ms, report.p99_ms, report.max_ms))
-    print_line(f"{figure(report.changes)} changes: p50 {p50}, p99 {p99}, maximum {longest}")
+    p50, p99, longest = (duration((ms or 0) / 1000) for ms in (report.p50_ms, report.p99_ms, report.max_ms))
+    print_line(f"{number(report.changes)} changes: p50 {p50}, p99 {p99}, maximum {longest}")
 
 
 def _tradeoff(report: Tradeoff, _: ZoneInfo) -> None:
@@ -138,9 +136,9 @@ def _tradeoff(report: Tradeoff, _: ZoneInfo) -> None:
                 one.cluster or "",
                 one.ns,
                 one.detector or "",
-                length(one.timeout_ms / 1000),
-                figure(one.false_per_broker_day),
-                length(one.mean_detection_s),
+                duration(one.timeout_ms / 1000),
+                number(one.false_per_broker_day),
+                duration(one.mean_detection_s),
                 one.reason or "",
             )
             for one in report.advice
@@ -157,7 +155,7 @@ def _heartbeats(report: Heartbeats, _: ZoneInfo) -> None:
                 one.broker,
                 one.addr,
                 one.beats,
-                *(length(ms / 1000) for ms in (one.gap_p50_ms, one.gap_p99_ms, one.gap_max_ms)),
+                *(duration(ms / 1000) for ms in (one.gap_p50_ms, one.gap_p99_ms, one.gap_max_ms)),
             )
             for one in report.brokers
         ),
@@ -204,7 +202,7 @@ def _audit(report: Audit, zone: ZoneInfo) -> None:
         ("AT", "NAMESERVER", "WHO", "ACTION", "TARGET", "ALLOWED"),
         (
             (
-                when(one.at, zone),
+                local_time(one.at, zone),
                 one.ns,
                 one.who or one.peer or "",
                 one.action,

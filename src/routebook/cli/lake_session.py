@@ -21,7 +21,7 @@ def open_pipeline(options: BuildOptions, operation: str, *, quiet: bool) -> Iter
     """Lock the lake and open a pipeline that shows its progress."""
     lock = lake_lock(options)
     if lock is not None:
-        lock.take(operation)
+        lock.acquire(operation)
     with _progress(quiet=quiet) as on_progress, spark_session(options, lock) as session:
         yield make_pipeline(session, options, on_progress)
 
@@ -40,7 +40,7 @@ def spark_session(options: BuildOptions, lock: "LakeLock | None") -> Iterator[An
             master=options.master,
             conf=options.conf,
             jars=options.jars,
-            hold=() if lock is None else (lock.descriptor,),
+            inherit=() if lock is None else (lock.descriptor,),
         )
     )
     try:

@@ -1,1 +1,1 @@
-"""The lake: journals of many NameServers become tables and answers, on Spark."""
+"""The lake: builds tables from the journals of many NameServers with Spark, and reads them without a JVM."""

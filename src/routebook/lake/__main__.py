@@ -1,4 +1,4 @@
-"""`python -m routebook.lake build …`, and what `spark-submit` is given: the same commands as `routebook lake`."""
+"""Entry point for `python -m routebook.lake` and `spark-submit`: the same commands as `routebook lake`."""
 
 import sys
 

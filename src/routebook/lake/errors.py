@@ -1,17 +1,18 @@
-"""What can go wrong with a lake, as one tree; the HTTP API answers with `status` and `code`.
+"""Errors of the lake. The HTTP API returns their `status` and `code`.
 
 LakeError
-├── NoLake             there is none at that place; `command` makes one
-├── LakeExtraMissing   the packages that read or make a lake are not installed
-├── NewerLake          it was written by a later release
-├── BrokenLake         its catalog or one of its files cannot be read
-├── NoJava             Spark needs a Java that is not there
-├── NoJars             Iceberg's jars could not be had
-├── SparkFailed        Spark did not start, or a job of it failed
-├── LakeBusy           another process builds it just now
-├── JournalUnreadable  a journal folder that cannot be read, or is none
-└── QueryError         SQL that cannot be run; `position` is where in it
-    └── QueryTimeout   it took too long and was ended
+├── NoLake             no lake at this path; `command` creates one
+├── LakeExtraMissing   the packages of the lake extra are not installed
+├── NewerLake          written by a later release
+├── BrokenLake         the catalog or a file cannot be read
+├── NoJava             no suitable Java for Spark
+├── NoJars             the Iceberg jars cannot be downloaded
+├── SparkFailed        Spark did not start, or a job failed
+├── LakeBusy           another process is building the lake
+│   └── CommitConflict another process committed to the same table
+├── JournalUnreadable  a journal folder cannot be read
+└── QueryError         invalid SQL; `position` is the location of the error
+    └── QueryTimeout   the query exceeded its time limit
 """
 
 from typing import Final
@@ -29,78 +30,82 @@ class LakeError(RoutebookError):
 
 
 class NoLake(LakeError):
-    """There is no lake at that place."""
+    """No lake exists at this path."""
 
     code = "no-lake"
     status = 404
 
-    def __init__(self, path: str, *, why: str = "no lake is there") -> None:
+    def __init__(self, path: str, *, why: str = "no lake here") -> None:
         self.command = f"routebook lake build --lake {path}"
-        super().__init__(f"{path}: {why}; make one with `{self.command}`, or name another with --lake")
+        super().__init__(f"{path}: {why}; create one with `{self.command}`, or choose another with --lake")
 
 
 class LakeExtraMissing(LakeError):
-    """The packages that read or make a lake are not installed."""
+    """The packages of the lake extra are not installed."""
 
     code = "lake-extra-missing"
     status = 404
 
     def __init__(self, missing: str) -> None:
         self.command = INSTALL
-        super().__init__(f"the lake needs {missing}, which is not installed; {INSTALL} brings all of it")
+        super().__init__(f"the lake needs {missing}, which is not installed; run {INSTALL}")
 
 
 class NewerLake(LakeError):
-    """It was written by a later release."""
+    """The lake was written by a later release."""
 
     code = "lake-newer"
     status = 409
 
 
 class BrokenLake(LakeError):
-    """Its catalog or one of its files cannot be read."""
+    """The catalog or a file of the lake cannot be read."""
 
     code = "lake-broken"
     status = 500
 
 
 class NoJava(LakeError):
-    """Spark needs a Java that is not there."""
+    """No suitable Java for Spark was found."""
 
     code = "no-java"
     status = 503
 
 
 class NoJars(LakeError):
-    """Iceberg's jars could not be had."""
+    """The Iceberg jars cannot be downloaded."""
 
     code = "no-jars"
     status = 503
 
 
 class SparkFailed(LakeError):
-    """Spark did not start, or a job of it failed."""
+    """Spark did not start, or a job failed."""
 
     code = "spark-failed"
     status = 503
 
 
 class LakeBusy(LakeError):
-    """Another process builds it just now."""
+    """Another process is building the lake."""
 
     code = "lake-busy"
     status = 409
 
 
+class CommitConflict(LakeBusy):
+    """Another process committed to the same table."""
+
+
 class JournalUnreadable(LakeError):
-    """A journal folder that cannot be read, or is none."""
+    """A journal folder cannot be read."""
 
     code = "journal-unreadable"
     status = 503
 
 
 class QueryError(LakeError):
-    """SQL that cannot be run. `position` counts characters from 1; None where nobody knows."""
+    """Invalid SQL. `position` counts characters from 1; None if unknown."""
 
     code = "bad-query"
     status = 400
@@ -111,7 +116,7 @@ class QueryError(LakeError):
         self.position = position
 
     def shown(self) -> str:
-        """The message, the line of SQL it is about, and a mark under the place."""
+        """The message, the line of SQL, and a caret under the position."""
         if self.position is None:
             return str(self)
         before = self.sql[: self.position - 1]
@@ -123,7 +128,7 @@ class QueryError(LakeError):
 
 
 class QueryTimeout(QueryError):
-    """It took too long and was ended."""
+    """The query exceeded its time limit."""
 
     code = "query-timeout"
     status = 503

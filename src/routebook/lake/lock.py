@@ -1,4 +1,4 @@
-"""One build at a time: a lock on the lake's folder, which says who has it."""
+"""A file lock that allows one build per lake at a time and records its holder."""
 
 import fcntl
 import os
@@ -16,7 +16,7 @@ NAME: Final = "building.lock"
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who builds."""
+    """The process that holds the lock."""
 
     pid: int
     host: str
@@ -25,8 +25,8 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 class LakeLock:
-    """The lock of one lake. The descriptor goes to Spark's process, too: should this one be killed, the lock is held
-    until that one has ended, which may still be writing.
+    """The lock of one lake. The Spark process inherits the descriptor: if this process is killed, the lock is held
+    until Spark has exited, because Spark may still be writing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -35,29 +35,27 @@ class LakeLock:
             folder.mkdir(parents=True, exist_ok=True)
             self.descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise UsageError(f"--lake {folder}: {error.strerror}; it must be a folder that can be written") from None
+            raise UsageError(f"--lake {folder}: {error.strerror}; choose a folder that this user can write") from None
 
-    def take(self, what: str) -> None:
-        """Raises LakeBusy, which names who has it."""
+    def acquire(self, what: str) -> None:
+        """Raises LakeBusy with the name of the holder."""
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise LakeBusy(f"{self._path.parent}: {self._who()}; wait for it to end, or give another --lake") from None
+            raise LakeBusy(f"{self._path.parent}: {self._holder()}; wait for it, or use another --lake") from None
         holder = Holder(os.getpid(), socket.gethostname(), what, datetime.now(UTC).isoformat(timespec="seconds"))
         os.ftruncate(self.descriptor, 0)
         os.pwrite(self.descriptor, msgspec.json.encode(holder), 0)
 
-    def give_back(self) -> None:
-        """Somebody else may build."""
+    def release(self) -> None:
         fcntl.flock(self.descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """No more use of it."""
         os.close(self.descriptor)
 
-    def _who(self) -> str:
+    def _holder(self) -> str:
         try:
             holder = msgspec.json.decode(self._path.read_bytes(), type=Holder)
         except (OSError, msgspec.DecodeError):
-            return "another process builds this lake just now"
-        return f"process {holder.pid} on {holder.host} is at it since {holder.since} (lake {holder.what})"
+            return "another process is building this lake"
+        return f"process {holder.pid} on {holder.host} has been building it since {holder.since} (lake {holder.what})"

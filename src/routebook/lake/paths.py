@@ -1,7 +1,8 @@
-"""Where a lake or a journal is: a path of this machine, or any address that Hadoop can open."""
+"""Locations of lakes and journals: local paths, or any URI that Hadoop can open."""
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)", re.DOTALL)
 
 
 class Place:
-    """One such path, as text for Hadoop and, where it is on this machine, as a Path."""
+    """A location, as text for Hadoop and, if it is local, as a Path."""
 
     __slots__ = ("local", "text")
 
@@ -27,7 +28,7 @@ class Place:
         self.text = given.rstrip("/") if self.local is None else str(self.local)
 
     def child(self, name: str) -> str:
-        """What stands in this folder."""
+        """The location of an entry of this folder."""
         return f"{self.text}/{name}"
 
     def __str__(self) -> str:
@@ -35,25 +36,40 @@ class Place:
 
 
 def check_journal(place: Place) -> None:
-    """Say what is wrong with a folder of this machine, before Spark is started. Others are Hadoop's to judge."""
+    """Check a local journal folder before Spark starts. Remote folders are checked by Hadoop later."""
     if place.local is None:
         return
     try:
         with os.scandir(place.local) as entries:
             names = [entry.name for entry in entries if entry.is_file()]
     except FileNotFoundError:
-        raise UsageError(
-            f"--journal {place}: no such folder; name a server's journal folder, as HOME/journal"
-        ) from None
+        raise no_such_journal(place) from None
     except NotADirectoryError:
-        raise UsageError(f"--journal {place}: a file; name the folder that it is in") from None
+        raise journal_is_file(place) from None
     except PermissionError:
-        raise JournalUnreadable(
-            f"--journal {place}: permission denied; let this user read the folder and its files"
-        ) from None
+        raise journal_denied(place) from None
     except OSError as error:
         raise JournalUnreadable(f"--journal {place}: {error.strerror}") from None
+    check_segments(place, names)
+
+
+def check_segments(place: object, names: Sequence[str]) -> None:
+    """Raises UsageError if the files of a folder are not those of a journal. An empty folder is accepted."""
     if names and not any(name.endswith((".jsonl", ".jsonl.zst")) or name == "reserved.json" for name in names):
         raise UsageError(
-            f"--journal {place}: not a journal: none of its {len(names)} files is a segment (*.jsonl, *.jsonl.zst)"
+            f"--journal {place}: not a journal: it has {len(names)} files, but no segment (*.jsonl, *.jsonl.zst)"
         )
+
+
+def no_such_journal(place: object) -> UsageError:
+    return UsageError(f"--journal {place}: no such folder; give the journal folder of a server, such as HOME/journal")
+
+
+def journal_is_file(place: object) -> UsageError:
+    return UsageError(f"--journal {place}: this is a file; give the folder that contains it")
+
+
+def journal_denied(place: object) -> JournalUnreadable:
+    return JournalUnreadable(
+        f"--journal {place}: permission denied; grant this user read access to the folder and its files"
+    )

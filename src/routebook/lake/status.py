@@ -1,4 +1,4 @@
-"""How the process that follows is: `status.json` in the lake's folder, written by it and read by the NameServer."""
+"""State of the `lake follow` process: `status.json` in the lake's folder, which the NameServer reads."""
 
 import contextlib
 import os
@@ -12,17 +12,17 @@ NAME: Final = "status.json"
 
 
 class State(StrEnum):
-    """What it does."""
+    """State of the process."""
 
     STARTING = "starting"
     BUILDING = "building"
-    FOLLOWING = "following"  # all there was is in the tables; it waits for more
+    FOLLOWING = "following"  # up to date; waiting for new events
     FAILED = "failed"
     STOPPED = "stopped"
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """What it told last. `says` is a line for people: what it does, or what is wrong and what to do."""
+    """The last reported status. `says` is a line for people: the current activity, or the error and its remedy."""
 
     state: State
     at_ms: int
@@ -36,17 +36,17 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_status(lake: str | Path, status: Status) -> None:
-    """In one piece, so that nobody reads half of it. A folder that cannot be written is not worth ending for."""
+    """Replace the file atomically. A write error is ignored: the status is not essential."""
     path = Path(lake) / NAME
-    half = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        half.write_bytes(msgspec.json.encode(status) + b"\n")
-        half.replace(path)
+        temporary.write_bytes(msgspec.json.encode(status) + b"\n")
+        temporary.replace(path)
 
 
 def read_status(lake: str | Path) -> Status | None:
-    """None where nobody ever followed, or what stands there cannot be read."""
+    """None if there is no valid status file."""
     try:
         return msgspec.json.decode((Path(lake) / NAME).read_bytes(), type=Status)
     except (OSError, msgspec.DecodeError):

@@ -1,21 +1,21 @@
-"""Which numbers of each NameServer are in bronze, as ranges: what makes every event come in once. Pure.
+"""Which sequence numbers of each NameServer bronze contains, as ranges; used to add every event only once.
 
-Spark makes words of 64 bits of them, which it sums up by hash and without sorting (for its own bitmaps it sorts).
-Ranges are few: one for each NameServer, and one more for each hole.
+Spark aggregates the numbers into 64-bit words, by hash and without sorting (Spark's own bitmap functions sort). There
+are few ranges: one per NameServer, plus one per gap.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-WORD: Final = 64  # numbers in one
+WORD: Final = 64  # numbers per word
 _ALL: Final = (1 << WORD) - 1
 
-Range: TypeAlias = tuple[int, int]  # first and last, both included
+Range: TypeAlias = tuple[int, int]  # first and last number, both inclusive
 
 
 class Coverage:
-    """Ranges of numbers by NameServer: apart from each other, in order."""
+    """Disjoint, sorted ranges of numbers per NameServer."""
 
     __slots__ = ("_ranges",)
 
@@ -23,16 +23,15 @@ class Coverage:
         self._ranges = {ns: merged(found) for ns, found in (ranges or {}).items()}
 
     def ranges(self) -> dict[str, list[Range]]:
-        """All of them."""
+        """All ranges, by NameServer."""
         return {ns: list(found) for ns, found in sorted(self._ranges.items())}
 
-    def with_more(self, other: "Coverage") -> "Coverage":
-        """Both together."""
+    def union(self, other: "Coverage") -> "Coverage":
         names = {*self._ranges, *other._ranges}
         return Coverage({ns: [*self._ranges.get(ns, ()), *other._ranges.get(ns, ())] for ns in names})
 
     def holes(self) -> Iterator[tuple[str, Range]]:
-        """What lies between ranges. Before the first there is none: a journal begins where its oldest segment does."""
+        """The gaps between ranges. Numbers before the first range are no gap: retention removes old segments."""
         for ns, found in sorted(self._ranges.items()):
             for before, after in pairwise(found):
                 yield ns, (before[1] + 1, after[0] - 1)
@@ -43,11 +42,11 @@ class Coverage:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Coverage) and self._ranges == other._ranges
 
-    __hash__ = None  # type: ignore[assignment]  # it is compared, never looked up
+    __hash__ = None  # type: ignore[assignment]  # never used as a key
 
 
 def merged(ranges: Iterable[Range]) -> list[Range]:
-    """In order, and those that touch or overlap as one."""
+    """Sorted ranges; those that touch or overlap are merged."""
     result: list[Range] = []
     for first, last in sorted(ranges):
         if result and first <= result[-1][1] + 1:
@@ -58,7 +57,7 @@ def merged(ranges: Iterable[Range]) -> list[Range]:
 
 
 def ranges_of(word: int, bits: int) -> Iterator[Range]:
-    """The ranges that one word holds: its lowest bit is of the number `word * WORD`."""
+    """The ranges in one word, whose lowest bit stands for the number `word * WORD`."""
     bits &= _ALL
     at = word * WORD
     if bits == _ALL:

@@ -1,4 +1,4 @@
-"""Build after build on one warm session, until told to stop; after a pass that fails the next one tries again."""
+"""Builds repeatedly in one Spark session until stopped; a failed pass is retried in the next one."""
 
 import os
 import threading
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Follower:
-    """Keeps one lake up with its journals, and says in `status.json` how that goes."""
+    """Keeps one lake up to date with its journals and reports its state in `status.json`."""
 
     def __init__(
         self,
@@ -28,21 +28,21 @@ class Follower:
         lake: str,
         journals: Sequence[str],
         lock: "LakeLock | None",
-        say: Callable[["Outcome"], None],
-        complain: Callable[[str], None],
+        on_build: Callable[["Outcome"], None],
+        on_error: Callable[[str], None],
     ) -> None:
         self._pipeline = pipeline
         self._folder = Place(lake).local
         self._journals = journals
         self._lock = lock
-        self._say = say
-        self._complain = complain
-        self._told = ""
-        self._behind: tuple[int, int] | None = None  # segments to read; rows that readers do not see yet
-        pipeline.also_tell(self._on_stage)
+        self._on_build = on_build
+        self._on_error = on_error
+        self._last_error = ""
+        self._behind: tuple[int, int] | None = None  # segments to read; rows not yet published
+        pipeline.add_listener(self._on_stage)
 
     def run(self, *, every_s: float, stop: threading.Event) -> None:
-        """Until `stop` is set; the pass that runs then is brought to its end."""
+        """Run passes until `stop` is set; the current pass is completed."""
         self._write(State.STARTING)
         while not stop.is_set():
             self.one_pass()
@@ -50,26 +50,26 @@ class Follower:
         self._write(State.STOPPED)
 
     def one_pass(self) -> bool:
-        """Whether it went well. The same failure again is not told again."""
+        """Run one pass and return whether it succeeded. A repeated failure is reported once."""
         self._write(State.BUILDING)
         try:
             if self._lock is not None:
-                self._lock.take("follow")
+                self._lock.acquire("follow")
             try:
                 outcome = self._pipeline.build(self._journals)
             finally:
                 if self._lock is not None:
-                    self._lock.give_back()
+                    self._lock.release()
         except (RoutebookError, PySparkException, JvmError, ConnectionError) as error:
             line = " ".join(str(error).split())[:500] or type(error).__name__
-            if line != self._told:
-                self._complain(f"this pass failed, the next will try again: {line}")
-            self._told = line
+            if line != self._last_error:
+                self._on_error(f"this pass failed and will be retried: {line}")
+            self._last_error = line
             self._write(State.FAILED, says=line)
             return False
-        self._told = ""
+        self._last_error = ""
         self._behind = 0, 0
-        self._say(outcome)
+        self._on_build(outcome)
         self._write(State.FOLLOWING, build_id=outcome.build_id)
         return True
 

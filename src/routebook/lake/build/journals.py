@@ -1,5 +1,6 @@
-"""Which segments there are in the journals that were named: asked of Hadoop, which opens any address."""
+"""Lists the segments of journal folders through Hadoop, which supports any URI scheme."""
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -7,8 +8,8 @@ from pyspark.sql import SparkSession
 
 from routebook.errors import UsageError
 from routebook.lake.errors import JournalUnreadable
-from routebook.lake.paths import Place
-from routebook.lake.spark.jvm import JavaError, file_system, hadoop_path, thrown
+from routebook.lake.paths import Place, check_segments, journal_denied, journal_is_file, no_such_journal
+from routebook.lake.spark.jvm import JavaError, file_system, hadoop_path, java_error
 
 ROLLED: Final = ".jsonl.zst"
 OPEN: Final = ".jsonl"
@@ -16,9 +17,9 @@ _GLOB: Final = frozenset("\\{}[]*?,")
 
 
 class SegmentFile(NamedTuple):
-    """One file."""
+    """A segment file."""
 
-    path: str  # as Hadoop spells it, with its scheme
+    path: str  # in Hadoop's form, with scheme
     size: int
     modified_ms: int
 
@@ -40,29 +41,29 @@ class Journals:
 
     def __init__(self, spark: SparkSession, given: Sequence[str]) -> None:
         if not given:
-            raise UsageError("no journal: name at least one folder with --journal")
+            raise UsageError("no journal: give at least one folder with --journal")
         self._spark = spark
         self.places = list(dict.fromkeys(Place(one).text for one in given))
 
     def segments(self) -> list[SegmentFile]:
-        """All segments, a plain one only where its rolled form is not there. Raises JournalUnreadable."""
+        """All segments; an open segment only if its rolled form does not exist. Raises JournalUnreadable."""
         found = [file for place in self.places for file in self._segments(place)]
         rolled = {(file.folder, file.name.partition("-")[0]) for file in found if file.rolled}
         return [file for file in found if file.rolled or (file.folder, file.name.removesuffix(OPEN)) not in rolled]
 
     def patterns(self) -> dict[str, str]:
-        """For each file system (``, `s3a://bucket`) one pattern that matches all its folders.
+        """One glob pattern per file system (``, `s3a://bucket`) that matches all its folders.
 
-        A folder whose name has letters of patterns has one for itself: within braces Hadoop does not heed escapes.
+        A folder whose name contains glob characters has its own pattern: Hadoop ignores escapes within braces.
         """
         by_system: dict[str, list[str]] = {}
         for place in self.places:
-            system, path = _parted(place)
+            system, path = _split(place)
             alone = f"/{path.strip('/')}" if _GLOB & set(path) else ""
             by_system.setdefault(system + alone, []).append(f"{system}/{path.strip('/')}")
         result = {}
         for key, places in by_system.items():
-            system = _parted(places[0])[0]
+            system = _split(places[0])[0]
             paths = ",".join(place.removeprefix(f"{system}/") for place in places)
             result[key] = escaped(places[0]) if len(places) == 1 else f"{system}/{{{paths}}}"
         return result
@@ -76,27 +77,29 @@ class Journals:
         except JavaError as error:
             raise _unreadable(place, error) from None
         if entries is None:
-            raise UsageError(f"--journal {place}: a file; name the folder that it is in")
+            raise journal_is_file(place)
         files = [
             SegmentFile(str(one.getPath().toString()), int(one.getLen()), int(one.getModificationTime()))
             for one in entries
             if one.isFile()
         ]
         segments = [file for file in files if file.name.endswith((ROLLED, OPEN)) and file.name[0] not in "._"]
-        if files and not segments and not any(file.name == "reserved.json" for file in files):
-            raise UsageError(
-                f"--journal {place}: not a journal: none of its {len(files)} files is a segment (*{OPEN}, *{ROLLED})"
-            )
+        check_segments(place, [file.name for file in files])
         return segments
 
 
 def escaped(path: str) -> str:
-    """A path in which nothing means a pattern."""
+    """The path with glob characters escaped."""
     return "".join(f"\\{letter}" if letter in _GLOB else letter for letter in path)
 
 
+def normalized(path: str) -> str:
+    """The path with `file:///a` written as `file:/a`."""
+    return re.sub(r"^file:/+", "file:/", path)
+
+
 def ends_with_line_feed(spark: SparkSession, file: SegmentFile) -> bool:
-    """Whether the last line of a file is finished, as far as it has grown by now."""
+    """Whether the last line of a file is complete."""
     path = hadoop_path(spark, file.path)
     system = file_system(spark, path)
     size = int(system.getFileStatus(path).getLen())
@@ -110,7 +113,7 @@ def ends_with_line_feed(spark: SparkSession, file: SegmentFile) -> bool:
         stream.close()
 
 
-def _parted(place: str) -> tuple[str, str]:
+def _split(place: str) -> tuple[str, str]:
     scheme, mark, rest = place.partition("://")
     if not mark:
         return "", place
@@ -119,9 +122,9 @@ def _parted(place: str) -> tuple[str, str]:
 
 
 def _unreadable(place: str, error: Exception) -> Exception:
-    name, message = thrown(error)
+    name, message = java_error(error)
     if name == "FileNotFoundException":
-        return UsageError(f"--journal {place}: no such folder; name a server's journal folder, as HOME/journal")
+        return no_such_journal(place)
     if name == "AccessControlException" or "Permission denied" in message:
-        return JournalUnreadable(f"--journal {place}: permission denied; let this user read the folder and its files")
+        return journal_denied(place)
     return JournalUnreadable(f"--journal {place}: cannot be listed: {name}: {message}")

@@ -1,26 +1,23 @@
-"""What was published: `meta.builds`, whose last row names the snapshot of every table that readers see."""
+"""Publishes builds: the last row of `meta.builds` names the snapshot of every table that readers see."""
 
 from datetime import UTC, datetime
-from typing import Final
 from uuid import uuid4
 
 import msgspec
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as fn
 
 from routebook import __version__
+from routebook.lake.build.counts import Counts
 from routebook.lake.build.coverage import Coverage
-from routebook.lake.build.holes import Explained
-from routebook.lake.build.ingest import Counts
+from routebook.lake.build.holes import Hole
 from routebook.lake.build.store import Store
-from routebook.lake.errors import LakeBusy, NewerLake
+from routebook.lake.errors import CommitConflict, LakeBusy, NewerLake
+from routebook.lake.layout import FORMAT, FORMAT_PROPERTY, is_supported_format
 from routebook.lake.tables.meta import BUILDS
-
-FORMAT: Final = 1
-FORMAT_PROPERTY: Final = "routebook.lake-format"
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of it."""
+    """One published build."""
 
     number: int
     build_id: str
@@ -29,7 +26,7 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
     bronze_snapshot: int
     tables: dict[str, int]
     coverage: Coverage
-    explained: list[Explained]
+    explained: list[Hole]
 
 
 class Builds:
@@ -40,21 +37,21 @@ class Builds:
         self._lake = lake
 
     def open(self) -> Build | None:
-        """The last one; makes the table where there is none. Raises NewerLake."""
+        """The last build; creates the table if it does not exist. Raises NewerLake."""
         if not self._store.exists(BUILDS):
             self._store.create(BUILDS, **{FORMAT_PROPERTY: str(FORMAT)})
             return None
         written = self._store.property(BUILDS, FORMAT_PROPERTY) or "1"
-        if not (written.isdigit() and int(written) <= FORMAT):
+        if not is_supported_format(written):
             raise NewerLake(
                 f"{self._lake}: this lake has format {written}, and this release writes {FORMAT}: "
-                "a later release made it; build with that one, or into another --lake"
+                "build with the later release that created it, or into another --lake"
             )
         return self.last()
 
     def last(self) -> Build | None:
-        """What readers see."""
-        rows = self._store.spark.table(self._store.name(BUILDS)).orderBy(F.desc("number")).limit(1).collect()
+        """The build that readers see."""
+        rows = self._store.spark.table(self._store.name(BUILDS)).orderBy(fn.desc("number")).limit(1).collect()
         if not rows:
             return None
         row = rows[0]
@@ -66,7 +63,7 @@ class Builds:
             bronze_snapshot=row.bronze_snapshot,
             tables=dict(row.tables),
             coverage=Coverage(msgspec.json.decode(row.coverage, type=dict[str, list[tuple[int, int]]])),
-            explained=msgspec.json.decode(row.explained, type=list[Explained]),
+            explained=msgspec.json.decode(row.explained, type=list[Hole]),
         )
 
     def publish(
@@ -77,14 +74,13 @@ class Builds:
         tables: dict[str, int],
         bronze_snapshot: int,
         coverage: Coverage,
-        explained: list[Explained],
+        explained: list[Hole],
         counts: Counts,
         seconds: float,
     ) -> Build:
-        """Let readers see these snapshots, all at once. Raises LakeBusy if another build was published meanwhile."""
-        number = 1 if last is None else last.number + 1
+        """Make these snapshots visible to readers, atomically. Raises LakeBusy if another build was published."""
         build = Build(
-            number=number,
+            number=1 if last is None else last.number + 1,
             build_id=uuid4().hex[:12],
             at=datetime.now(UTC).replace(tzinfo=None),
             what=what,
@@ -94,7 +90,10 @@ class Builds:
             explained=explained,
         )
         seen = self._store.current(BUILDS)
-        values = {
+        newest = self.last()
+        if (newest.number if newest else 0) != build.number - 1:
+            raise self._overtaken(newest)
+        row = {
             "number": build.number,
             "build_id": build.build_id,
             "at": build.at.replace(tzinfo=UTC),
@@ -111,20 +110,17 @@ class Builds:
             "coverage": msgspec.json.encode(coverage.ranges()).decode(),
             "explained": msgspec.json.encode(explained).decode(),
         }
-        now = self.last()
-        if (now.number if now else 0) != number - 1:
-            raise self._overtaken(now)
-        row = self._store.rows(BUILDS, [values])
         try:
-            self._store.append_as(BUILDS, row, only=F.col("number") == number, seen=seen)
-        except Exception as error:  # re-raised, if it is not a conflict
-            if "conflicting" in str(error):
-                raise self._overtaken(self.last()) from None
-            raise
+            self._store.overwrite(
+                BUILDS, self._store.rows(BUILDS, [row]), where=fn.col("number") == build.number, seen=seen
+            )
+        except CommitConflict:
+            raise self._overtaken(self.last()) from None
         return build
 
     def _overtaken(self, by: Build | None) -> LakeBusy:
-        who = f"build {by.build_id} ({by.what})" if by else "another build"
+        other = f"build {by.build_id} ({by.what})" if by else "another build"
         return LakeBusy(
-            f"{self._lake}: {who} was published meanwhile; this one is not, and loses nothing: run it again"
+            f"{self._lake}: {other} was published while this build ran, so this build was not published; "
+            "no data is lost: run it again"
         )

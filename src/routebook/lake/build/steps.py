@@ -1,4 +1,4 @@
-"""All steps of the lake, in an order in which each finds made what it reads."""
+"""All build steps, in dependency order."""
 
 from typing import Final
 

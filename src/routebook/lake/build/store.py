@@ -1,26 +1,28 @@
-"""The lake's tables as Iceberg keeps them: made, read at a snapshot, added to, replaced in part, put back."""
+"""Access to the lake's Iceberg tables through Spark: create, read a snapshot, append, replace rows, roll back."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, Final
 
-import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+import pyarrow as pa  # type: ignore[import-untyped]  # pyarrow has no types
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as fn
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from routebook.lake.build.refresh import nothing, schema
-from routebook.lake.spark.jvm import iceberg_table
-from routebook.lake.spark.session import CATALOG
+from routebook.lake.build.schema import empty_frame, schema
+from routebook.lake.errors import CommitConflict
+from routebook.lake.layout import CATALOG
+from routebook.lake.spark.jvm import JavaError, iceberg_table, java_classes
 from routebook.lake.tables.bronze import EVENTS
 from routebook.lake.tables.ddl import columns_of
 from routebook.lake.tables.table import Layer, Table
 
 _DAYS: Final = "days("
-# By the first letter of the kind, too: rollups are nearly all rows and most steps want none of them, or one kind.
-_FURTHER: Final = {EVENTS.path: "truncate(1, `kind`)"}
-# Writers keep a file open for each day rather than sort by it first: rows of bronze come in order of time as it is.
-_AS_IT_COMES: Final = {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"}
+# Partitioned by the first letter of the kind as well: most rows are rollups, and most steps read none of them.
+_EXTRA_PARTITIONS: Final = {EVENTS.path: "truncate(1, `kind`)"}
+# Writers keep one file per day open instead of sorting by day first: bronze rows arrive in time order.
+_UNSORTED: Final = {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"}
 _PROPERTIES: Final = {
     "format-version": "2",
     "write.parquet.compression-codec": "zstd",
@@ -31,6 +33,9 @@ _PROPERTIES: Final = {
     "write.metadata.previous-versions-max": "20",
     "commit.retry.num-retries": "10",
 }
+_CONFLICTS: Final = frozenset(
+    f"org.apache.iceberg.exceptions.{name}" for name in ("ValidationException", "CommitFailedException")
+)
 
 
 class Store:
@@ -38,127 +43,119 @@ class Store:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
-        self._layers: set[Layer] = set()  # that are there for sure
+        self._namespaces: set[Layer] = set()  # known to exist
 
-    # -- there or not ----------------------------------------------------------------------------------------------
+    # -- definition --------------------------------------------------------------------------------------------------
 
     def name(self, table: Table) -> str:
-        """How Spark finds it."""
+        """The qualified name for Spark SQL."""
         return f"{CATALOG}.{table.layer}.`{table.name}`"
 
     def create(self, table: Table, **properties: str) -> None:
-        """Make it, with a first snapshot that holds nothing, so that there is always one to go back to."""
-        if table.layer not in self._layers:
+        """Create a table with an empty first snapshot, so that a roll-back target always exists."""
+        if table.layer not in self._namespaces:
             self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{table.layer}")
-            self._layers.add(table.layer)
+            self._namespaces.add(table.layer)
         columns = ", ".join(f"`{name}` {kind}" for name, kind in columns_of(table.columns))
-        parts = ", ".join(filter(None, (_quoted(table.partition), _FURTHER.get(table.path))))
-        parted = f" PARTITIONED BY ({parts})" if parts else ""
-        wanted = _PROPERTIES | (_AS_IT_COMES if table.layer is Layer.BRONZE else {}) | properties
+        transforms = ", ".join(filter(None, (_quoted(table.partition), _EXTRA_PARTITIONS.get(table.path))))
+        partitioned = f" PARTITIONED BY ({transforms})" if transforms else ""
+        wanted = _PROPERTIES | (_UNSORTED if table.layer is Layer.BRONZE else {}) | properties
         listed = ", ".join(f"'{key}' = '{value}'" for key, value in wanted.items())
-        self.spark.sql(f"CREATE TABLE {self.name(table)} ({columns}) USING iceberg{parted} TBLPROPERTIES ({listed})")
+        self.spark.sql(
+            f"CREATE TABLE {self.name(table)} ({columns}) USING iceberg{partitioned} TBLPROPERTIES ({listed})"
+        )
         self._iceberg(table).newAppend().commit()
 
     def exists(self, table: Table) -> bool:
-        """Whether it was made."""
         return bool(self.spark.catalog.tableExists(f"{CATALOG}.{table.path}"))
 
     def drop(self, table: Table) -> None:
-        """Away with it and its files."""
+        """Delete the table, if it exists, and its files."""
         if self.exists(table):
             self.spark.sql(f"DROP TABLE {self.name(table)} PURGE")
 
-    def matches(self, table: Table) -> bool:
-        """Whether it has the columns that this release declares."""
-        there = self.spark.table(self.name(table)).schema
-        return [(field.name, field.dataType) for field in there] == [
+    def has_declared_columns(self, table: Table) -> bool:
+        actual = self.spark.table(self.name(table)).schema
+        return [(field.name, field.dataType) for field in actual] == [
             (field.name, field.dataType) for field in schema(table)
         ]
 
-    def is_parted(self, table: Table) -> bool:
-        """Whether its files are parted as this release declares."""
-        there = [str(field.name()) for field in self._iceberg(table).spec().fields()]
-        return table.partition is None or there[:1] == [_part_name(table.partition)]
+    def has_declared_partitions(self, table: Table) -> bool:
+        actual = [str(field.name()) for field in self._iceberg(table).spec().fields()]
+        return table.partition is None or actual[:1] == [_field_name(table.partition)]
 
     def add_columns(self, table: Table) -> None:
-        """Add those that an earlier release did not have."""
-        there = {field.name for field in self.spark.table(self.name(table)).schema}
+        """Add declared columns that the table of an earlier release lacks."""
+        actual = {field.name for field in self.spark.table(self.name(table)).schema}
         for name, kind in columns_of(table.columns):
-            if name not in there:
+            if name not in actual:
                 self.spark.sql(f"ALTER TABLE {self.name(table)} ADD COLUMN `{name}` {kind}")
 
     def property(self, table: Table, key: str) -> str | None:
-        """One of its properties."""
         value = self._iceberg(table).properties().get(key)
         return None if value is None else str(value)
 
     def uuid(self, table: Table) -> str:
-        """What tells it from a later table of the same name."""
+        """Identifies this table among all tables that ever had its name."""
         return str(self._iceberg(table).uuid().toString())
 
-    # -- snapshots -------------------------------------------------------------------------------------------------
+    # -- snapshots ---------------------------------------------------------------------------------------------------
 
     def current(self, table: Table) -> int:
-        """The snapshot that it is at."""
+        """The id of the current snapshot."""
         return int(self._iceberg(table).currentSnapshot().snapshotId())
 
     def count(self, table: Table) -> int:
-        """How many rows it has, as its newest snapshot says."""
+        """The number of rows, from the metadata of the current snapshot."""
         return int(self._iceberg(table).currentSnapshot().summary().get("total-records") or 0)
 
     def roll_back(self, table: Table, snapshot: int) -> None:
-        """As if nothing had been done since."""
+        """Make an earlier snapshot the current one."""
         self._iceberg(table).manageSnapshots().setCurrentSnapshot(snapshot).commit()
 
     def _iceberg(self, table: Table) -> Any:
         return iceberg_table(self.spark, f"{CATALOG}.{table.path}")
 
     def at(self, table: Table, snapshot: int) -> DataFrame:
-        """Its rows as they were then."""
+        """The rows of a snapshot."""
         return self.spark.read.option("versionAsOf", snapshot).table(self.name(table))
 
     def added(self, table: Table, *, since: int, until: int) -> DataFrame:
-        """Rows that were appended between two snapshots."""
+        """Rows appended between two snapshots."""
         if since == until:
             return self.empty(table)
         reader = self.spark.read.option("start-snapshot-id", since).option("end-snapshot-id", until)
         return reader.format("iceberg").load(f"{CATALOG}.{table.path}")
 
     def empty(self, table: Table) -> DataFrame:
-        """No rows, of its columns."""
-        return nothing(self.spark, table)
+        return empty_frame(self.spark, table)
 
     def rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
-        """A few rows of it, by name. By way of Arrow: else Spark would start Python's workers for them."""
+        """A frame of a few rows, created through Arrow: other ways start Python workers."""
         if not rows:
             return self.empty(table)
         given = pa.Table.from_pylist(list(rows), to_arrow_schema(schema(table)))
         return self.spark.createDataFrame(given).coalesce(1)
 
-    # -- writing ---------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------------------------
 
     def append(self, table: Table, rows: DataFrame) -> None:
-        """Add rows, in one commit."""
+        """Append rows in one commit."""
         rows.writeTo(self.name(table)).append()
 
-    def append_as(self, table: Table, rows: DataFrame, *, only: Column, seen: int) -> None:
-        """Add rows that `only` is true of, unless somebody else has since the snapshot `seen`: then it fails."""
-        writer = rows.writeTo(self.name(table)).option("isolation-level", "serializable")
-        writer.option("validate-from-snapshot-id", str(seen)).overwrite(only)
-
     def replace(self, table: Table, rows: DataFrame, *, stale: Column | None, seen: int) -> None:
-        """Put `rows` in the place of those that `stale` is true of (None: of all), in one commit.
+        """Replace the rows for which `stale` is true (None: all rows) by `rows`, in one commit.
 
-        Whole partitions are written anew, those alone that stale or new rows are in. Fails if somebody else wrote
-        there since the snapshot `seen`.
+        Rewrites whole partitions, but only those that contain stale or new rows. `seen` is the snapshot that `stale`
+        refers to. Raises CommitConflict if another process changed these partitions since.
         """
         if stale is None:
-            self._overwrite(table, rows, F.lit(True), seen)
+            self.overwrite(table, rows, where=fn.lit(True), seen=seen)
             return
         old = self.at(table, seen)
         day = _day_of(table)
         if day is None:
-            self._overwrite(table, old.where(~_sure(stale)).unionByName(rows), F.lit(True), seen)
+            self.overwrite(table, old.where(~_is_true(stale)).unionByName(rows), where=fn.lit(True), seen=seen)
             return
         rows = rows.persist()
         try:
@@ -166,60 +163,66 @@ class Store:
             days = [row.day for row in touched.collect()]
             if days:
                 within = _within(table, days)
-                self._overwrite(table, old.where(within & ~_sure(stale)).unionByName(rows), within, seen)
+                self.overwrite(table, old.where(within & ~_is_true(stale)).unionByName(rows), where=within, seen=seen)
         finally:
             rows.unpersist()
 
-    def _overwrite(self, table: Table, rows: DataFrame, where: Column, seen: int) -> None:
+    def overwrite(self, table: Table, rows: DataFrame, *, where: Column, seen: int) -> None:
+        """Replace the rows that match `where`. Raises CommitConflict if such rows were committed since `seen`."""
         writer = rows.writeTo(self.name(table)).option("isolation-level", "serializable")
-        writer.option("validate-from-snapshot-id", str(seen)).overwrite(where)
+        try:
+            writer.option("validate-from-snapshot-id", str(seen)).overwrite(where)
+        except (PySparkException, JavaError) as error:
+            if _CONFLICTS.isdisjoint(java_classes(error)):
+                raise
+            raise CommitConflict(f"{table.path}: another process changed this table; run the build again") from error
 
 
-def _sure(condition: Column) -> Column:
-    return F.coalesce(condition, F.lit(False))
+def _is_true(condition: Column) -> Column:
+    return fn.coalesce(condition, fn.lit(False))
 
 
 def _quoted(partition: str | None) -> str | None:
     if partition is None:
         return None
-    if not partition.startswith(_DAYS):
-        return f"`{partition}`"
-    return f"days(`{partition.removeprefix(_DAYS).removesuffix(')')}`)"
+    return f"days(`{_column_of(partition)}`)" if partition.startswith(_DAYS) else f"`{partition}`"
 
 
-def _part_name(partition: str) -> str:
-    """As Iceberg calls it."""
-    if not partition.startswith(_DAYS):
-        return partition
-    return f"{partition.removeprefix(_DAYS).removesuffix(')')}_day"
+def _column_of(partition: str) -> str:
+    """The source column of a partition transform."""
+    return partition.removeprefix(_DAYS).removesuffix(")")
+
+
+def _field_name(partition: str) -> str:
+    """Iceberg's name for the partition field."""
+    return f"{_column_of(partition)}_day" if partition.startswith(_DAYS) else partition
 
 
 def _day_of(table: Table) -> Column | None:
-    """The day whose partition a row is in."""
+    """The day of the partition that contains a row."""
     if table.partition is None:
         return None
-    if table.partition.startswith(_DAYS):
-        return F.to_date(F.col(table.partition.removeprefix(_DAYS).removesuffix(")")))
-    return F.col(table.partition)
+    column = fn.col(_column_of(table.partition))
+    return fn.to_date(column) if table.partition.startswith(_DAYS) else column
 
 
 def _within(table: Table, days: Sequence[date | None]) -> Column:
-    """Whether a row is in the partition of one of these days, said so that Iceberg sees whole partitions."""
+    """Rows in the partitions of these days, as a predicate that Iceberg resolves to whole partitions."""
     partition = table.partition or ""
     by_time = partition.startswith(_DAYS)
-    column = F.col(partition.removeprefix(_DAYS).removesuffix(")"))
+    column = fn.col(_column_of(partition))
     within: Column | None = column.isNull() if None in days else None
-    for first, last in _stretches(sorted(day for day in days if day is not None)):
-        begin, end = F.lit(first), F.lit(last + timedelta(days=1))
+    for first, last in _ranges(sorted(day for day in days if day is not None)):
+        begin, end = fn.lit(first), fn.lit(last + timedelta(days=1))
         if by_time:
             begin, end = begin.cast("timestamp"), end.cast("timestamp")
-        stretch = (column >= begin) & (column < end)
-        within = stretch if within is None else within | stretch
-    return F.lit(False) if within is None else within
+        in_range = (column >= begin) & (column < end)
+        within = in_range if within is None else within | in_range
+    return fn.lit(False) if within is None else within
 
 
-def _stretches(days: Sequence[date]) -> list[tuple[date, date]]:
-    """Days that follow each other as one stretch."""
+def _ranges(days: Sequence[date]) -> list[tuple[date, date]]:
+    """Consecutive days merged into ranges."""
     result: list[tuple[date, date]] = []
     for day in days:
         if result and result[-1][1] + timedelta(days=1) == day:

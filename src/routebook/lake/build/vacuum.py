@@ -1,32 +1,32 @@
-"""Keeps tables small: many little files become few, and what no kept build names is let go."""
+"""Table maintenance: compacts small files and removes snapshots that no retained build uses."""
 
 from datetime import UTC, datetime, timedelta
 
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as fn
 
 from routebook.lake.build.store import Store
-from routebook.lake.spark.session import CATALOG
+from routebook.lake.layout import CATALOG
 from routebook.lake.tables.meta import BUILDS
 from routebook.lake.tables.table import Table
 
 
-def tidy(store: Store, table: Table) -> None:
-    """Write small files of a partition together."""
+def compact(store: Store, table: Table) -> None:
+    """Merge the small files of each partition."""
     store.spark.sql(f"CALL {CATALOG}.system.rewrite_data_files(table => '{table.path}')")
 
 
 def expire(store: Store, table: Table, *, keep_days: int) -> None:
-    """Let go of snapshots that no build of the last days named, and of files that no snapshot knows.
+    """Remove snapshots that no build of the last `keep_days` days uses, and files that no snapshot references.
 
-    The last build is kept however old it is: it is what readers see.
+    The last build is retained regardless of its age: readers use it.
     """
     builds = store.spark.table(store.name(BUILDS))
     cutoff = datetime.now(UTC).replace(tzinfo=None) - timedelta(days=keep_days)
-    newest = builds.agg(F.max("number").alias("number")).collect()[0]["number"]
-    kept = builds.where((F.col("at") >= F.lit(cutoff)) | (F.col("number") == newest))
-    named = {row.id for row in kept.select(F.try_element_at("tables", F.lit(table.path)).alias("id")).collect()}
-    there = store.spark.table(f"{store.name(table)}.snapshots").select("snapshot_id").collect()
-    old = [row.snapshot_id for row in there if row.snapshot_id not in named | {store.current(table)}]
+    newest = builds.agg(fn.max("number").alias("number")).collect()[0]["number"]
+    retained = builds.where((fn.col("at") >= fn.lit(cutoff)) | (fn.col("number") == newest))
+    used = {row.id for row in retained.select(fn.try_element_at("tables", fn.lit(table.path)).alias("id")).collect()}
+    snapshots = store.spark.table(f"{store.name(table)}.snapshots").select("snapshot_id").collect()
+    old = [row.snapshot_id for row in snapshots if row.snapshot_id not in used | {store.current(table)}]
     if old:
         ids = ", ".join(f"{one}L" for one in old)
         given = f"table => '{table.path}', snapshot_ids => array({ids}), older_than => TIMESTAMP '1970-01-02 00:00:00'"

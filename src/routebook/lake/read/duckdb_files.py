@@ -1,7 +1,7 @@
-"""DuckDB over planned files: one connection for one question, which sees the lake's tables and nothing else.
+"""DuckDB connections in which the planned tables are views; one connection per query.
 
-No extension is loaded or fetched, no file but the planned ones can be opened, no setting changed. Columns are found in
-files by Iceberg's numbers, so files from before a column was added have nulls there.
+Extensions, files outside the plan, and changes of settings are disabled. Columns are matched by Iceberg field id: a
+column added later is null in older files.
 """
 
 import json
@@ -17,11 +17,11 @@ from routebook.lake.read.catalog import Plan
 from routebook.lake.read.duckdb_types import quoted
 from routebook.lake.tables.table import Layer
 
-SEARCH: Final = (Layer.GOLD, Layer.SILVER, Layer.META, Layer.BRONZE)  # where a name without a schema is looked for
+SEARCH_PATH: Final = (Layer.GOLD, Layer.SILVER, Layer.META, Layer.BRONZE)  # for names without a schema
 
 
 def connect(plans: Iterable[Plan], *, memory_mb: int, threads: int = 2) -> DuckDBPyConnection:
-    """A connection in which these tables are views; times are TIMESTAMP, in UTC."""
+    """A connection with these tables as views. Times are TIMESTAMP in UTC."""
     plans = list(plans)
     connection = duckdb.connect(
         ":memory:",
@@ -36,11 +36,11 @@ def connect(plans: Iterable[Plan], *, memory_mb: int, threads: int = 2) -> DuckD
         },
     )
     connection.execute("SET TimeZone = 'UTC'")
-    for layer in SEARCH:
+    for layer in SEARCH_PATH:
         connection.execute(f"CREATE SCHEMA {layer}")
     for plan in plans:
         _define(connection, plan)
-    connection.execute(f"SET search_path = '{','.join(SEARCH)}'")
+    connection.execute(f"SET search_path = '{','.join(SEARCH_PATH)}'")
     connection.execute(f"SET allowed_paths = {_list(file for plan in plans for file in plan.files)}")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
@@ -48,23 +48,23 @@ def connect(plans: Iterable[Plan], *, memory_mb: int, threads: int = 2) -> DuckD
 
 
 def mentioned(sql: str, names: Iterable[str]) -> list[str]:
-    """Those of these tables (`gold.broker_sessions`) whose name stands anywhere in the SQL."""
+    """The tables (`gold.broker_sessions`) whose name occurs in the SQL."""
     words = set(re.findall(r"\w+", sql.lower()))
     return [name for name in names if name.rpartition(".")[2].lower() in words]
 
 
 def explained(error: Exception) -> tuple[str, int | None]:
-    """`Parser Error: {"exception_message":…,"position":"10"}` → its sentence, and the place in bytes."""
+    """Message and byte offset of an error such as `Parser Error: {"exception_message":…,"position":"10"}`."""
     text = str(error)
     _, brace, rest = text.partition("{")
     if brace:
         try:
-            told = json.loads("{" + rest)
+            details = json.loads("{" + rest)
         except ValueError:
-            told = {}
-        if "exception_message" in told:
-            position = told.get("position")
-            message = " ".join(told["exception_message"].split())
+            details = {}
+        if "exception_message" in details:
+            position = details.get("position")
+            message = " ".join(details["exception_message"].split())
             return message, None if position is None else int(position)
     return " ".join(text.split()), None
 
@@ -75,14 +75,14 @@ def _define(connection: DuckDBPyConnection, plan: Plan) -> None:
         connection.register(f"arrow_{layer}_{name}", plan.arrow)
         source = f"arrow_{layer}_{name}"
     elif plan.files:
-        numbered = ", ".join(
+        by_id = ", ".join(
             f"{field.number}: {{name: {_text(field.name)}, type: {_text(field.type)}, default_value: NULL}}"
             for field in plan.fields
         )
-        source = f"read_parquet({_list(plan.files)}, schema = MAP {{{numbered}}}, hive_partitioning = false)"
+        source = f"read_parquet({_list(plan.files)}, schema = MAP {{{by_id}}}, hive_partitioning = false)"
     else:
-        nothing = ", ".join(f"NULL::{field.type} AS {quoted(field.name)}" for field in plan.fields)
-        source = f"(SELECT {nothing} WHERE false)"
+        nulls = ", ".join(f"NULL::{field.type} AS {quoted(field.name)}" for field in plan.fields)
+        source = f"(SELECT {nulls} WHERE false)"
     columns = ", ".join(
         f"{quoted(field.name)}{'::TIMESTAMP' if field.type == 'TIMESTAMPTZ' else ''} AS {quoted(field.name)}"
         for field in plan.fields
@@ -91,7 +91,7 @@ def _define(connection: DuckDBPyConnection, plan: Plan) -> None:
         connection.execute(f"CREATE VIEW {layer}.{quoted(name)} AS SELECT {columns} FROM {source}")  # noqa: S608 - quoted
     except duckdb.Error as error:
         connection.close()
-        raise BrokenLake(f"{plan.path}: {explained(error)[0]}; was part of the lake removed?") from None
+        raise BrokenLake(f"{plan.path}: {explained(error)[0]}; check whether files of the lake were removed") from None
 
 
 def _list(texts: Iterable[str]) -> str:

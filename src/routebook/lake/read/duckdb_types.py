@@ -1,4 +1,4 @@
-"""Iceberg's types and our names as DuckDB spells them."""
+"""Converts Iceberg types and column names to DuckDB SQL."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ _PLAIN: Final = {
 
 
 def type_of(kind: IcebergType) -> str:
-    """An Iceberg type as DuckDB spells it."""
+    """The DuckDB type for an Iceberg type."""
     if isinstance(kind, StructType):
         return "STRUCT(" + ", ".join(f"{quoted(field.name)} {type_of(field.field_type)}" for field in kind.fields) + ")"
     if isinstance(kind, ListType):
@@ -38,5 +38,5 @@ def type_of(kind: IcebergType) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name that may be a keyword, or hold anything."""
+    """An SQL identifier in quotes."""
     return '"' + name.replace('"', '""') + '"'

@@ -1,4 +1,4 @@
-"""Open a lake: the one door to reading, which loads PyIceberg and DuckDB only when somebody goes through it."""
+"""Opens a lake for reading; imports PyIceberg and DuckDB only when called."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +10,12 @@ if TYPE_CHECKING:
 
 
 def open_lake(path: str | Path, *, memory_mb: int = 512) -> "Lake":
-    """Takes about a second the first time in a process. Raises NoLake, NewerLake, BrokenLake, LakeExtraMissing."""
+    """Open a lake; the first call in a process takes about a second.
+
+    Raises NoLake, NewerLake, BrokenLake, LakeExtraMissing.
+    """
     try:
-        from routebook.lake.read.reader import Lake  # noqa: PLC0415 - a server without readers need not carry it
+        from routebook.lake.read.reader import Lake  # noqa: PLC0415  # a slow import
     except ModuleNotFoundError as error:
         raise LakeExtraMissing(error.name or "a package") from None
     return Lake.open(path, memory_mb=memory_mb)

@@ -1,4 +1,4 @@
-"""One question in SQL: read-only, bounded in time, with errors that say where in the SQL they are."""
+"""Runs one SQL query: read-only, with a time limit, and with error positions."""
 
 import datetime
 import math
@@ -15,29 +15,29 @@ from routebook.lake.errors import BrokenLake, QueryError, QueryTimeout
 from routebook.lake.read.duckdb_files import explained
 
 _BATCH: Final = 2048
-_READS: Final = frozenset({"SELECT", "EXPLAIN"})  # DESCRIBE and SUMMARIZE are SELECT for DuckDB
+_READ_ONLY: Final = frozenset({"SELECT", "EXPLAIN"})  # DuckDB reports DESCRIBE and SUMMARIZE as SELECT
 _NOT_A_COLUMN: Final = re.compile(rb"\s*(\(|time\s+zone\b)", re.IGNORECASE)  # `AT (VERSION => 1)`, `AT TIME ZONE 'UTC'`
 _WORD: Final = re.compile(rb"\w+")
 
 
 class Column(NamedTuple):
-    """A column of an answer."""
+    """A column of a result."""
 
     name: str
     type: str
 
 
-class Asked:
-    """An answer as it comes: its columns at once, its rows when they are taken."""
+class Cursor:
+    """A running query: the columns are known at once, the rows are fetched in batches."""
 
     def __init__(self, connection: DuckDBPyConnection, sql: str, *, timeout_s: float | None) -> None:
         self._connection = connection
         self._sql = sql
         self._timeout_s = timeout_s
-        self._late = False
+        self._timed_out = False
         self._timer: threading.Timer | None = None
         if timeout_s is not None:
-            self._timer = threading.Timer(timeout_s, self._give_up)
+            self._timer = threading.Timer(timeout_s, self._interrupt)
             self._timer.daemon = True
             self._timer.start()
         try:
@@ -47,10 +47,10 @@ class Asked:
             raise
 
     def batches(self) -> Iterator[list[tuple[Any, ...]]]:
-        """Rows as JSON can hold them."""
+        """Rows with JSON-compatible values."""
         try:
             while rows := self._connection.fetchmany(_BATCH):
-                yield [tuple(map(ready, row)) for row in rows]
+                yield [tuple(map(json_value, row)) for row in rows]
         except duckdb.Error as error:
             raise self._explained(error, self._sql) from None
 
@@ -59,8 +59,8 @@ class Asked:
             self._timer.cancel()
         self._connection.close()
 
-    def _give_up(self) -> None:
-        self._late = True
+    def _interrupt(self) -> None:
+        self._timed_out = True
         self._connection.interrupt()
 
     def _run(self) -> list[Column]:
@@ -76,11 +76,11 @@ class Asked:
             except duckdb.ParserException as again:
                 raise self._explained(again, sql) from None
         if len(statements) != 1:
-            raise QueryError("one statement at a time" if statements else "no SQL was given", sql=self._sql)
+            raise QueryError("one statement at a time" if statements else "no SQL given", sql=self._sql)
         kind = statements[0].type.name
-        if kind not in _READS or re.match(r"\s*explain\s+analy[sz]e\b", sql, re.IGNORECASE):
+        if kind not in _READ_ONLY or re.match(r"\s*explain\s+analy[sz]e\b", sql, re.IGNORECASE):
             raise QueryError(
-                f"{kind} is not for a lake: it is read-only here; SELECT, WITH, DESCRIBE, EXPLAIN work", sql=sql
+                f"{kind} is not allowed: the lake is read-only; use SELECT, WITH, DESCRIBE or EXPLAIN", sql=sql
             )
         try:
             self._connection.execute(statements[0])
@@ -89,22 +89,22 @@ class Asked:
         return [Column(name, str(kind)) for name, kind, *_ in self._connection.description or ()]
 
     def _explained(self, error: Exception, sql: str) -> QueryError | BrokenLake:
-        """DuckDB's words, and the place in the SQL as it was given."""
-        if self._late:
-            return QueryTimeout(f"it took longer than {self._timeout_s:g} s and was ended", sql=self._sql)
+        """The error with its position in the SQL as given."""
+        if self._timed_out:
+            return QueryTimeout(f"the query took longer than {self._timeout_s:g} s", sql=self._sql)
         message, offset = explained(error)
         position = None if offset is None else len(sql.encode()[:offset].decode(errors="ignore")) + 1
         if position is not None and sql != self._sql:
             position -= _added_before(self._sql, sql, position)
         if type(error).__name__ == "IOException":
-            return BrokenLake(f"a file of the lake cannot be read: {message}")
+            return BrokenLake(f"cannot read a file of the lake: {message}")
         if type(error).__name__ == "OutOfMemoryException":
-            message = "this needs more memory than a question may take; ask for less at once"
+            message = "the query needs more memory than allowed; select fewer rows or columns"
         return QueryError(message, sql=self._sql, position=position)
 
 
 def quote_at(sql: str) -> str:
-    """The SQL with `at`, a column of ours and a keyword of DuckDB's, in quotes where it is a column."""
+    """The SQL with `at` quoted where it is a column: it is a column of the lake and a keyword of DuckDB."""
     given = sql.encode()  # DuckDB counts bytes
     pieces: list[bytes] = []
     done = 0
@@ -118,8 +118,8 @@ def quote_at(sql: str) -> str:
     return b"".join((*pieces, given[done:])).decode()
 
 
-def ready(value: Any) -> Any:
-    """A value as JSON holds it: times in UTC as ISO 8601 with milliseconds."""
+def json_value(value: Any) -> Any:
+    """A JSON-compatible value; times are ISO 8601 in UTC with milliseconds."""
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):
@@ -137,14 +137,14 @@ def ready(value: Any) -> Any:
     if isinstance(value, bytes | bytearray):
         return bytes(value).hex()
     if isinstance(value, dict):
-        return {str(ready(key)): ready(one) for key, one in value.items()}
+        return {str(json_value(key)): json_value(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [ready(one) for one in value]
+        return [json_value(one) for one in value]
     return str(value)
 
 
 def _added_before(given: str, quoted: str, position: int) -> int:
-    """How many quotes stand before a place in the quoted SQL that do not in the given one."""
+    """The number of characters that quoting inserted before a position."""
     added = at = 0
     for character in quoted[: position - 1]:
         if at < len(given) and given[at] == character:

@@ -1,6 +1,6 @@
-"""Read a lake without a JVM: PyIceberg plans which files a published build has, DuckDB reads them.
+"""Reads a lake without a JVM: PyIceberg finds the files of a published build, DuckDB reads them.
 
-Both take about a second to load: whoever may not need them asks `routebook.lake.read.open`, which loads this module.
+Importing both takes about a second; `routebook.lake.read.open` imports this module on demand.
 """
 
 import threading
@@ -13,32 +13,33 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from routebook.lake.errors import BrokenLake, NoLake, QueryError
-from routebook.lake.read.catalog import BUILDS, Catalog, Plan
+from routebook.lake.read.catalog import Catalog, Plan
 from routebook.lake.read.duckdb_files import connect, mentioned
-from routebook.lake.read.query import Asked, Column
+from routebook.lake.read.query import Column, Cursor
+from routebook.lake.tables.meta import BUILDS
 from routebook.lake.tables.registry import description_of
 from routebook.times import parse_datetime
 
 T = TypeVar("T")
 
-_AT_ONCE: Final = 4
-_MEMORY_MB: Final = 512
-_MOST_KEPT: Final = 64
-_MAX_ROWS: Final = 10_000
-_TIMEOUT_S: Final = 30.0
+_MAX_QUERIES: Final = 4
+_DEFAULT_MEMORY_MB: Final = 512
+_MAX_CACHED: Final = 64
+_DEFAULT_MAX_ROWS: Final = 10_000
+_DEFAULT_TIMEOUT_S: Final = 30.0
 
 
 class Build(NamedTuple):
-    """One build that was published, and the snapshot of each table that belongs to it."""
+    """A published build, with its snapshot of each table."""
 
     id: str
     at: datetime
     tables: dict[str, int]
-    facts: dict[str, Any]  # what else `meta.builds` tells of it: events, duplicates, …
+    facts: dict[str, Any]  # the other columns of `meta.builds`: events, duplicates, …
 
 
 class TableInfo(NamedTuple):
-    """A table as it is published."""
+    """A table of a published build."""
 
     path: str
     doc: str
@@ -47,8 +48,8 @@ class TableInfo(NamedTuple):
     columns: list[Column]
 
 
-class Answer(NamedTuple):
-    """What a question gave; `truncated` where there was more than `max_rows`."""
+class QueryResult(NamedTuple):
+    """The result of a query; `truncated` if it had more than `max_rows` rows."""
 
     columns: list[Column]
     rows: list[tuple[Any, ...]]
@@ -57,25 +58,25 @@ class Answer(NamedTuple):
     took_ms: int
 
     def objects(self) -> list[dict[str, Any]]:
-        """Each row by the names of its columns."""
+        """The rows as dicts."""
         names = [column.name for column in self.columns]
         return [dict(zip(names, row, strict=True)) for row in self.rows]
 
 
 class Lake:
-    """An open lake. Any number of threads may ask; a few questions run at a time, the others wait their turn."""
+    """An open lake. Thread-safe; at most _MAX_QUERIES queries run at a time, others wait."""
 
     def __init__(self, path: Path, catalog: Catalog, *, memory_mb: int) -> None:
         self.path = path
         self._catalog = catalog
         self._memory_mb = memory_mb
-        self._turns = threading.BoundedSemaphore(_AT_ONCE)
+        self._slots = threading.BoundedSemaphore(_MAX_QUERIES)
         self._lock = threading.Lock()
         self._builds: tuple[str, list[Build]] | None = None
-        self._kept: dict[Hashable, Any] = {}
+        self._cache: dict[Hashable, Any] = {}
 
     @classmethod
-    def open(cls, path: str | Path, *, memory_mb: int = _MEMORY_MB) -> Self:
+    def open(cls, path: str | Path, *, memory_mb: int = _DEFAULT_MEMORY_MB) -> Self:
         """Raises NoLake, NewerLake, BrokenLake."""
         folder = Path(path).expanduser().absolute()
         lake = cls(folder, Catalog(folder), memory_mb=memory_mb)
@@ -83,9 +84,9 @@ class Lake:
         return lake
 
     def close(self) -> None:
-        """Nothing is held open between questions; what was planned is forgotten."""
+        """Clear the caches. No file is open between queries."""
         self._builds = None
-        self._kept.clear()
+        self._cache.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -96,7 +97,7 @@ class Lake:
         self.close()
 
     def builds(self) -> list[Build]:
-        """All that are published, oldest first. Read again only where there is a new one."""
+        """All published builds, oldest first; cached until a new one is published."""
         location = self._catalog.check_format()
         with self._lock:
             if self._builds is not None and self._builds[0] == location:
@@ -106,7 +107,7 @@ class Lake:
             return found
 
     def build(self, as_of: str | datetime | None = None) -> Build:
-        """The newest one, or what was published at a time, or the one of that id."""
+        """The newest build, the last one published at a time, or the one with an id (or a unique prefix of it)."""
         builds = self.builds()
         if not builds:
             raise NoLake(str(self.path), why="no build has finished yet")
@@ -121,20 +122,20 @@ class Lake:
         earlier = [build for build in builds if build.at <= moment]
         if not earlier:
             raise QueryError(
-                f"there was no build at {moment:%Y-%m-%dT%H:%M:%SZ}: the first is of {builds[0].at:%Y-%m-%dT%H:%M:%SZ}",
+                f"no build at {moment:%Y-%m-%dT%H:%M:%SZ}: the first is of {builds[0].at:%Y-%m-%dT%H:%M:%SZ}",
                 sql="",
             )
         return earlier[-1]
 
     def tables(self, as_of: str | datetime | None = None) -> list[TableInfo]:
-        """Every table of a build, with what is in it."""
+        """All tables of a build."""
         return [
             TableInfo(plan.path, description_of(plan.path), plan.rows, plan.bytes, _columns(plan))
             for plan in self._plans(self.build(as_of), None)
         ]
 
     def columns(self, path: str, *, build: Build) -> list[Column]:
-        """Those of one table; none where the build has no such table."""
+        """The columns of one table; none if the build lacks it."""
         return [column for plan in self._plans(build, path) if plan.path == path for column in _columns(plan)]
 
     def query(
@@ -142,61 +143,61 @@ class Lake:
         sql: str,
         *,
         as_of: str | datetime | None = None,
-        max_rows: int = _MAX_ROWS,
-        timeout_s: float | None = _TIMEOUT_S,
-    ) -> Answer:
-        """Rows as JSON can hold them. Raises QueryError, which says where in the SQL it went wrong."""
+        max_rows: int = _DEFAULT_MAX_ROWS,
+        timeout_s: float | None = _DEFAULT_TIMEOUT_S,
+    ) -> QueryResult:
+        """Run a query; the rows have JSON-compatible values. Raises QueryError with the position of the error."""
         began = time.monotonic()
         build = self.build(as_of)
         rows: list[tuple[Any, ...]] = []
-        with self.asked(sql, build=build, timeout_s=timeout_s) as asked:
-            for batch in asked.batches():
+        with self.cursor(sql, build=build, timeout_s=timeout_s) as cursor:
+            for batch in cursor.batches():
                 rows += batch
                 if len(rows) > max_rows:
                     break
         took_ms = round((time.monotonic() - began) * 1000)
-        return Answer(asked.columns, rows[:max_rows], len(rows) > max_rows, build.id, took_ms)
+        return QueryResult(cursor.columns, rows[:max_rows], len(rows) > max_rows, build.id, took_ms)
 
     @contextmanager
-    def asked(self, sql: str, *, build: Build, timeout_s: float | None = None) -> Iterator[Asked]:
-        """The same without a bound: rows as they come, for whoever writes them away."""
-        with self._turns:
-            asked = Asked(connect(self._plans(build, sql), memory_mb=self._memory_mb), sql, timeout_s=timeout_s)
+    def cursor(self, sql: str, *, build: Build, timeout_s: float | None = None) -> Iterator[Cursor]:
+        """Run a query without a limit on its rows, which are fetched in batches."""
+        with self._slots:
+            cursor = Cursor(connect(self._plans(build, sql), memory_mb=self._memory_mb), sql, timeout_s=timeout_s)
             try:
-                yield asked
+                yield cursor
             finally:
-                asked.close()
+                cursor.close()
 
-    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What was made from the same build for the same question, or made now."""
+    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The cached result for this key, computed by `make` if absent. The key must include the build."""
         with self._lock:
-            found: T | None = self._kept.get(key)
+            found: T | None = self._cache.get(key)
         if found is None:
             found = make()
             with self._lock:
-                if len(self._kept) >= _MOST_KEPT:
-                    self._kept.pop(next(iter(self._kept)))
-                self._kept[key] = found
+                if len(self._cache) >= _MAX_CACHED:
+                    self._cache.pop(next(iter(self._cache)))
+                self._cache[key] = found
         return found
 
     def _plans(self, build: Build, sql: str | None) -> list[Plan]:
-        published: dict[str, int | None] = {**build.tables, BUILDS: None}
+        published: dict[str, int | None] = {**build.tables, BUILDS.path: None}
         wanted = sorted(published) if sql is None else mentioned(sql, published)
         plans = [self._catalog.plan(path, published[path]) for path in wanted]
         return [plan for plan in plans if plan is not None]
 
     def _read_builds(self) -> list[Build]:
-        plan = self._catalog.plan(BUILDS)
+        plan = self._catalog.plan(BUILDS.path)
         if plan is None:
             return []
         sql = "SELECT * FROM meta.builds ORDER BY number"
         try:
-            asked = Asked(connect([plan], memory_mb=self._memory_mb), sql, timeout_s=None)
+            cursor = Cursor(connect([plan], memory_mb=self._memory_mb), sql, timeout_s=None)
             try:
-                names = [column.name for column in asked.columns]
-                rows = [dict(zip(names, row, strict=True)) for batch in asked.batches() for row in batch]
+                names = [column.name for column in cursor.columns]
+                rows = [dict(zip(names, row, strict=True)) for batch in cursor.batches() for row in batch]
             finally:
-                asked.close()
+                cursor.close()
         except QueryError as error:
             raise BrokenLake(f"{self.path}: meta.builds: {error}") from None
         return [

@@ -1,4 +1,4 @@
-"""Reports: small typed answers to what operators ask of a lake. JSON-ready; docs/reports.md tells of each."""
+"""Reports: typed, JSON-ready summaries of a lake for operators. docs/reports.md describes each."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from routebook.lake.read.reader import Lake
 
 
-class Known(NamedTuple):
-    """A report that can be asked for."""
+class Entry(NamedTuple):
+    """A report in the registry."""
 
     title: str
     make: Callable[[Scope, int | None], Report]
 
 
-REPORTS: Final[dict[str, Known]] = {
-    "availability": Known("Availability of brokers, day by day", availability),
-    "outages": Known("Outages, and what they cost", outages),
-    "flaps": Known("Brokers that come and go", flaps),
-    "divergence": Known("NameServers that disagreed", divergence),
-    "convergence": Known("How fast changes reach all NameServers", convergence),
-    "tradeoff": Known("Which heartbeat timeout to set", tradeoff),
-    "heartbeats": Known("How regular heartbeats are", heartbeats),
-    "placement": Known("Where topics live, and what hangs on one broker", placement),
-    "demand": Known("Who asks for routes", demand),
-    "audit": Known("Who changed what", audit),
+REPORTS: Final[dict[str, Entry]] = {
+    "availability": Entry("Availability of brokers per day", availability),
+    "outages": Entry("Outages and their impact", outages),
+    "flaps": Entry("Flapping brokers", flaps),
+    "divergence": Entry("Disagreements between NameServers", divergence),
+    "convergence": Entry("Time until changes reach all NameServers", convergence),
+    "tradeoff": Entry("Recommended heartbeat timeout", tradeoff),
+    "heartbeats": Entry("Regularity of heartbeats", heartbeats),
+    "placement": Entry("Topic placement and single points of failure", placement),
+    "demand": Entry("Route look-ups", demand),
+    "audit": Entry("Admin requests", audit),
 }
 
 
@@ -50,21 +50,21 @@ def make_report(
     limit: int | None = None,
     as_of: str | datetime | None = None,
 ) -> Report:
-    """One of REPORTS over the last days of what the lake has. Raises UsageError for a name or zone there is not."""
-    known = REPORTS.get(name)
-    if known is None:
+    """One of REPORTS over the last days of the data. Raises UsageError for an unknown name or time zone."""
+    entry = REPORTS.get(name)
+    if entry is None:
         near = get_close_matches(name, REPORTS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(REPORTS)}"
-        raise UsageError(f"report {name}: there is no such report; {hint}")
+        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(REPORTS)}"
+        raise UsageError(f"report {name}: no such report; {hint}")
     build = lake.build(as_of)
 
     def make() -> Report:
-        return known.make(Scope(lake, build, days=days, zone=zone, ns=ns, cluster=cluster), limit)
+        return entry.make(Scope(lake, build, days=days, zone=zone, ns=ns, cluster=cluster), limit)
 
-    return lake.kept((build.id, name, days, zone, ns, cluster, limit), make)
+    return lake.cached((build.id, name, days, zone, ns, cluster, limit), make)
 
 
 def all_reports(lake: "Lake", *, days: int, zone: str, as_of: str | datetime | None = None) -> dict[str, Report]:
-    """Every one of them, over the same time."""
+    """All reports, over the same period."""
     scope = Scope(lake, lake.build(as_of), days=days, zone=zone, ns=None, cluster=None)
-    return {name: known.make(scope, None) for name, known in REPORTS.items()}
+    return {name: entry.make(scope, None) for name, entry in REPORTS.items()}

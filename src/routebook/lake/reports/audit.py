@@ -1,14 +1,14 @@
-"""Who changed what: admin requests, allowed and refused."""
+"""Report of admin requests, allowed and denied."""
 
 import msgspec
 
-from routebook.lake.reports.scope import Report, Scope, moment
+from routebook.lake.reports.scope import Report, Scope
 
-_MOST = 500
+_DEFAULT_LIMIT = 500
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One of them."""
+    """One admin request."""
 
     at: str
     ns: str
@@ -30,13 +30,13 @@ class Audit(Report, frozen=True, kw_only=True):
 
 def audit(scope: Scope, limit: int | None) -> Audit:
     """From `admin_audit`."""
-    most = limit or _MOST
+    limit = limit or _DEFAULT_LIMIT
     rows = scope.rows(
         "gold.admin_audit",
         f"""SELECT "at", ns, peer, who, action, target, before::VARCHAR AS before, after::VARCHAR AS after,
                    coalesce(allowed, true) AS allowed
-            FROM seen WHERE "at" >= {moment(scope.begin)} AND "at" <= {moment(scope.end)}
-            ORDER BY "at" DESC, ns LIMIT {most + 1}""",  # noqa: S608
+            FROM scoped WHERE {scope.within('"at"')}
+            ORDER BY "at" DESC, ns LIMIT {limit + 1}""",  # noqa: S608
     )
-    requests = [Request(**row) for row in rows[:most]]
-    return Audit(**scope.common("audit"), requests=requests, truncated=len(rows) > most)
+    requests = [Request(**row) for row in rows[:limit]]
+    return Audit(**scope.common("audit"), requests=requests, truncated=len(rows) > limit)

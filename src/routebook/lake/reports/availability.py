@@ -1,6 +1,6 @@
-"""Availability of brokers, day by day, in the report's time zone.
+"""Report of broker availability per day, in the report's time zone.
 
-Days of UTC come from `broker_availability_daily`. Of another zone they are cut from the spans that table is made of.
+For UTC, the figures come from `broker_availability_daily`. For other zones they are computed from `broker_spans`.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ _DAILY = "gold.broker_availability_daily"
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One broker on one day: the share of the seconds it was seen in which it was up."""
+    """One broker on one day: availability, seconds up, seconds observed, outages."""
 
     a: float | None
     up: float
@@ -24,7 +24,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class Broker(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One broker over all days; one cell a day, None where nobody watched."""
+    """One broker over all days; one cell per day, None if it was not observed."""
 
     cluster: str
     broker: str
@@ -38,7 +38,7 @@ class Broker(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
-    """All brokers of a cluster together."""
+    """All brokers of a cluster."""
 
     cluster: str
     brokers: int
@@ -55,7 +55,7 @@ class Availability(Report, frozen=True, kw_only=True):
 
 
 def availability(scope: Scope, limit: int | None) -> Availability:
-    """NameServers that saw a broker differently count by the time that each of them watched."""
+    """NameServers that observed the same broker are weighted by their observed time."""
     rows = daily(scope) if scope.zone_name == "UTC" or not scope.has(_SPANS) else from_spans(scope)
     by_broker: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in rows:
@@ -74,17 +74,17 @@ def availability(scope: Scope, limit: int | None) -> Availability:
 
 
 def daily(scope: Scope) -> list[dict[str, Any]]:
-    """What the daily table has, all NameServers together."""
+    """The figures of the daily table, over all NameServers."""
     return scope.rows(
         _DAILY,
         f"""SELECT day, cluster, broker, addr, sum(up_s) AS up, sum(observed_s) AS seen,
                    max(outages) AS outages, max(planned_outages) AS planned, sum(outages) AS all_outages
-            FROM seen WHERE day BETWEEN '{scope.days[0].day}' AND '{scope.days[-1].day}' GROUP BY ALL""",  # noqa: S608
+            FROM scoped WHERE {scope.on_days()} GROUP BY ALL""",  # noqa: S608
     )
 
 
 def from_spans(scope: Scope) -> list[dict[str, Any]]:
-    """Counts as the daily table does: gold/broker_availability_daily.py says what, and why."""
+    """The same rules as gold/broker_availability_daily.py, for days of another time zone."""
     days = ", ".join(f"('{one.day}', {moment(one.begin)}, {moment(one.end)})" for one in scope.days)
     return scope.rows(
         _SPANS,
@@ -95,7 +95,7 @@ def from_spans(scope: Scope) -> list[dict[str, Any]]:
                 WHEN state = 'up' THEN coalesce(to_at, TIMESTAMP '9999-01-01')
                 WHEN planned THEN CASE WHEN ended = 'returned' AND to_at <= from_at + INTERVAL 1 HOUR THEN to_at END
                 ELSE least(to_at, from_at + INTERVAL 7 DAY) END AS until
-            FROM seen
+            FROM scoped
         ),
         pieces AS (
             SELECT day, ns, cluster, broker, addr, state, epoch(least(until, watched_to, end_at))
@@ -110,7 +110,7 @@ def from_spans(scope: Scope) -> list[dict[str, Any]]:
             UNION ALL
             SELECT day, ns, cluster, broker, addr, 0, 0, CASE WHEN coalesce(planned, false) THEN 0 ELSE 1 END,
                    CASE WHEN coalesce(planned, false) THEN 1 ELSE 0 END
-            FROM seen JOIN days ON from_at >= begin_at AND from_at < end_at WHERE state = 'down'
+            FROM scoped JOIN days ON from_at >= begin_at AND from_at < end_at WHERE state = 'down'
         ),
         each AS (
             SELECT day, ns, cluster, broker, addr, sum(up) AS up, sum(seen) AS seen, sum(outage) AS outages,
@@ -124,12 +124,12 @@ def from_spans(scope: Scope) -> list[dict[str, Any]]:
 
 
 def _repairs(scope: Scope) -> dict[tuple[str, str, str], float]:
-    """How long outages lasted, on average, that nobody wanted and that ended in this time."""
+    """The mean duration of the unplanned outages that ended in this period."""
     rows = scope.rows(
         _SPANS,
-        f"""SELECT cluster, broker, addr, avg(epoch(to_at) - epoch(from_at)) AS s FROM seen
+        f"""SELECT cluster, broker, addr, avg(epoch(to_at) - epoch(from_at)) AS s FROM scoped
             WHERE state = 'down' AND NOT planned AND ended = 'returned'
-            AND to_at >= {moment(scope.begin)} AND to_at <= {moment(scope.end)} GROUP BY ALL""",  # noqa: S608
+            AND {scope.within("to_at")} GROUP BY ALL""",  # noqa: S608
     )
     return {(row["cluster"] or "", row["broker"], row["addr"]): row["s"] for row in rows}
 

@@ -1,15 +1,15 @@
-"""Where NameServers disagreed, for how long, and how fast changes reached all of them."""
+"""Reports of disagreements between NameServers, and of the time until changes reach all of them."""
 
 import msgspec
 
-from routebook.lake.reports.scope import Report, Scope, moment, seconds_between, show
+from routebook.lake.reports.scope import Report, Scope, seconds_between, show
 
-_MOST = 500
-_SLOWEST = 50
+_DEFAULT_LIMIT = 500
+_DEFAULT_SLOWEST = 50
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A time in which two NameServers had different routes."""
+    """An interval in which two NameServers had different routes."""
 
     topic: str | None
     broker: str | None
@@ -17,22 +17,22 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ns_b: str
     addr: str | None
     difference: str | None
-    at_a: str | None  # what each of them knew
+    at_a: str | None  # the value at each NameServer
     at_b: str | None
-    topics: int | None  # how many, where the difference is about more than one
+    topics: int | None  # their number, if the difference affects more than one
     from_at: str
-    to_at: str | None  # None: they still disagree
+    to_at: str | None  # None: still open
     duration_s: float | None
 
-    def told(self) -> str:
-        """What differed, in words."""
+    def description(self) -> str:
+        """The difference in words."""
         where = {"missing_a": self.ns_a, "missing_b": self.ns_b}
         difference = self.difference or ""
         return f"missing at {where[difference]}" if difference in where else difference.replace("_", " ")
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Two NameServers over the report's time; intervals that overlap count once in `total_s`."""
+    """Two NameServers over the period of the report; overlapping intervals count once in `total_s`."""
 
     ns_a: str
     ns_b: str
@@ -51,7 +51,7 @@ class Divergence(Report, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One change, from the first NameServer that had it to the last."""
+    """One change, from the first NameServer to the last."""
 
     change_id: str
     topic: str | None
@@ -63,7 +63,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Convergence(Report, frozen=True, kw_only=True):
-    """How far apart NameServers were about one change; the slowest changes."""
+    """Percentiles of the time until a change reaches all NameServers, and the slowest changes."""
 
     changes: int
     p50_ms: float | None
@@ -76,7 +76,7 @@ def divergence(scope: Scope, limit: int | None) -> Divergence:
     """From `ns_divergence`."""
     rows = scope.rows(
         "gold.ns_divergence",
-        f"""SELECT topic, broker, addr, ns_a, ns_b, difference, at_a, at_b, topics, from_at, to_at FROM seen
+        f"""SELECT topic, broker, addr, ns_a, ns_b, difference, at_a, at_b, topics, from_at, to_at FROM scoped
             WHERE {scope.touching("from_at", "to_at")} ORDER BY from_at DESC, ns_a, ns_b, broker, topic""",  # noqa: S608
     )
     found = [
@@ -85,22 +85,22 @@ def divergence(scope: Scope, limit: int | None) -> Divergence:
     ]
     names = sorted({(one.ns_a, one.ns_b) for one in found})
     pairs = [_pair(scope, [one for one in found if (one.ns_a, one.ns_b) == name]) for name in names]
-    most = limit or _MOST
-    return Divergence(**scope.common("divergence"), intervals=found[:most], pairs=pairs, truncated=len(found) > most)
+    limit = limit or _DEFAULT_LIMIT
+    return Divergence(**scope.common("divergence"), intervals=found[:limit], pairs=pairs, truncated=len(found) > limit)
 
 
 def convergence(scope: Scope, limit: int | None) -> Convergence:
-    """From `convergence`: changes that more than one NameServer had."""
-    where = f"nameservers > 1 AND first_at >= {moment(scope.begin)} AND first_at < {moment(scope.end)}"
+    """From `convergence`: changes that reached more than one NameServer."""
+    where = f"nameservers > 1 AND {scope.within('first_at')}"
     (summed,) = scope.rows(
         "gold.convergence",
         f"""SELECT count(*) AS changes, quantile_cont(spread_ms, 0.5) AS p50, quantile_cont(spread_ms, 0.99) AS p99,
-                   max(spread_ms) AS most FROM seen WHERE {where}""",  # noqa: S608
+                   max(spread_ms) AS most FROM scoped WHERE {where}""",  # noqa: S608
     ) or [{"changes": 0, "p50": None, "p99": None, "most": None}]
     slowest = scope.rows(
         "gold.convergence",
-        f"""SELECT change_id::VARCHAR AS change_id, topic, broker, first_at, last_at, nameservers, spread_ms FROM seen
-            WHERE {where} ORDER BY spread_ms DESC, first_at LIMIT {limit or _SLOWEST}""",  # noqa: S608
+        f"""SELECT change_id::VARCHAR AS change_id, topic, broker, first_at, last_at, nameservers, spread_ms FROM scoped
+            WHERE {where} ORDER BY spread_ms DESC, first_at LIMIT {limit or _DEFAULT_SLOWEST}""",  # noqa: S608
     )
     return Convergence(
         **scope.common("convergence"),

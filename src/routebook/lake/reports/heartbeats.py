@@ -1,14 +1,14 @@
-"""How regular heartbeats are, and what each timeout would cost and bring."""
+"""Reports of heartbeat regularity, and of the trade-off between heartbeat timeouts."""
 
 import msgspec
 
 from routebook.lake.reports.scope import Report, Scope
 
-_MOST = 200
+_DEFAULT_LIMIT = 200
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One candidate."""
+    """One candidate timeout."""
 
     timeout_ms: int
     candidate: float | None
@@ -18,7 +18,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """All candidates of one detector for one cluster, as one NameServer sees it."""
+    """All candidates of one detector for one cluster at one NameServer."""
 
     ns: str
     cluster: str | None
@@ -27,7 +27,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What to set."""
+    """A recommended timeout."""
 
     ns: str
     cluster: str | None
@@ -39,14 +39,14 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Tradeoff(Report, frozen=True, kw_only=True):
-    """Over all days that the lake has."""
+    """Computed from all days in the lake."""
 
     curves: list[Curve]
     advice: list[Advice]
 
 
 class Regularity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One broker; the worst day's percentiles."""
+    """One broker; the percentiles of its worst day."""
 
     cluster: str | None
     broker: str
@@ -58,7 +58,7 @@ class Regularity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Heartbeats(Report, frozen=True, kw_only=True):
-    """The greatest 99th percentile first."""
+    """Highest p99 first."""
 
     brokers: list[Regularity]
     truncated: bool
@@ -66,7 +66,7 @@ class Heartbeats(Report, frozen=True, kw_only=True):
 
 def tradeoff(scope: Scope, limit: int | None) -> Tradeoff:
     """From `detector_tradeoff`."""
-    columns = scope.columns("gold.detector_tradeoff") if scope.has("gold.detector_tradeoff") else set()
+    columns = scope.columns("gold.detector_tradeoff")
     extra = ", ".join(
         name if name in columns else f"NULL AS {name}" for name in ("cluster", "detector", "candidate", "reason")
     )
@@ -74,7 +74,7 @@ def tradeoff(scope: Scope, limit: int | None) -> Tradeoff:
         "gold.detector_tradeoff",
         f"""SELECT ns, {extra}, timeout_ms, false_suspicions_per_broker_day AS false_alarms, mean_detection_s,
                    coalesce(recommended, false) AS recommended
-            FROM seen WHERE timeout_ms IS NOT NULL ORDER BY ALL""",  # noqa: S608
+            FROM scoped WHERE timeout_ms IS NOT NULL ORDER BY ALL""",  # noqa: S608
     )
     curves: dict[tuple[str, str, str], Curve] = {}
     advice = []
@@ -110,16 +110,15 @@ def tradeoff(scope: Scope, limit: int | None) -> Tradeoff:
 
 def heartbeats(scope: Scope, limit: int | None) -> Heartbeats:
     """From `heartbeat_quality`."""
-    most = limit or _MOST
-    columns = scope.columns("gold.heartbeat_quality") if scope.has("gold.heartbeat_quality") else set()
-    cluster = "cluster" if "cluster" in columns else "NULL AS cluster"
+    limit = limit or _DEFAULT_LIMIT
+    cluster = "cluster" if "cluster" in scope.columns("gold.heartbeat_quality") else "NULL AS cluster"
     rows = scope.rows(
         "gold.heartbeat_quality",
         f"""SELECT {cluster}, broker, addr, sum(beats)::BIGINT AS beats, max(gap_p50_ms) AS gap_p50_ms,
                    max(gap_p99_ms) AS gap_p99_ms, max(gap_max_ms) AS gap_max_ms
-            FROM seen WHERE day BETWEEN '{scope.days[0].day}' AND '{scope.days[-1].day}' GROUP BY ALL
-            ORDER BY gap_p99_ms DESC NULLS LAST, gap_max_ms DESC, broker, addr LIMIT {most + 1}""",  # noqa: S608
+            FROM scoped WHERE {scope.on_days()} GROUP BY ALL
+            ORDER BY gap_p99_ms DESC NULLS LAST, gap_max_ms DESC, broker, addr LIMIT {limit + 1}""",  # noqa: S608
     )
     gaps = ("gap_p50_ms", "gap_p99_ms", "gap_max_ms")
     brokers = [Regularity(**(row | {name: row[name] or 0 for name in gaps})) for row in rows]
-    return Heartbeats(**scope.common("heartbeats"), brokers=brokers[:most], truncated=len(rows) > most)
+    return Heartbeats(**scope.common("heartbeats"), brokers=brokers[:limit], truncated=len(rows) > limit)

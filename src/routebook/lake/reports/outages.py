@@ -1,4 +1,4 @@
-"""Outages of brokers with what they cost, and brokers that came and went again and again."""
+"""Reports of broker outages with their impact, and of flapping brokers."""
 
 from typing import Any
 
@@ -7,25 +7,25 @@ import msgspec
 from routebook.lake.reports.own_topics import OwnTopics
 from routebook.lake.reports.scope import Report, Scope, seconds_between
 
-_MOST = 500
-_MOST_NAMES = 20
+_DEFAULT_LIMIT = 500
+_MAX_NAMES = 20
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A time in which a broker was gone. Several NameServers that saw it at the same time are one outage."""
+    """An interval in which a broker was down. Overlapping outages at several NameServers are one outage."""
 
     cluster: str | None
     broker: str
     addr: str
     from_at: str
-    to_at: str | None  # None: still gone
+    to_at: str | None  # None: still down
     duration_s: float | None
     reason: str | None
     planned: bool | None
     seen_by: list[str]
     topics: int
-    topics_without_broker: list[str]  # some of their names
-    orphaned: int  # how many they are, RocketMQ's own not counted
+    topics_without_broker: list[str]  # at most _MAX_NAMES names
+    orphaned: int  # their number, without RocketMQ's own topics
     write_queues_lost: int
     lookups_during: int
 
@@ -38,7 +38,7 @@ class Outages(Report, frozen=True, kw_only=True):
 
 
 class Flap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A stretch in which a broker came and went, and who is likely to blame."""
+    """An interval in which a broker flapped, and the likely cause."""
 
     ns: str
     cluster: str | None
@@ -62,29 +62,29 @@ def outages(scope: Scope, limit: int | None) -> Outages:
     """From `outage_impact`."""
     rows = scope.rows(
         "gold.outage_impact",
-        f"SELECT * FROM seen WHERE {scope.touching('from_at', 'to_at')} ORDER BY addr, broker, from_at",  # noqa: S608
+        f"SELECT * FROM scoped WHERE {scope.touching('from_at', 'to_at')} ORDER BY addr, broker, from_at",  # noqa: S608
     )
     own = OwnTopics(scope)
-    found = [_outage(together, own) for together in _same(rows)]
+    found = [_outage(group, own) for group in _grouped(rows)]
     found.sort(key=lambda one: one.from_at, reverse=True)
-    most = limit or _MOST
-    return Outages(**scope.common("outages"), outages=found[:most], truncated=len(found) > most)
+    limit = limit or _DEFAULT_LIMIT
+    return Outages(**scope.common("outages"), outages=found[:limit], truncated=len(found) > limit)
 
 
 def flaps(scope: Scope, limit: int | None) -> Flaps:
     """From `broker_flaps`."""
-    most = limit or _MOST
+    limit = limit or _DEFAULT_LIMIT
     rows = scope.rows(
         "gold.broker_flaps",
-        f"""SELECT ns, cluster, broker, addr, window_start, window_end, transitions, brokers_flapping, scope FROM seen
+        f"""SELECT ns, cluster, broker, addr, window_start, window_end, transitions, brokers_flapping, scope FROM scoped
             WHERE {scope.touching("window_start", "window_end")} ORDER BY window_start DESC, ns, broker
-            LIMIT {most + 1}""",  # noqa: S608
+            LIMIT {limit + 1}""",  # noqa: S608
     )
-    return Flaps(**scope.common("flaps"), flaps=[Flap(**row) for row in rows[:most]], truncated=len(rows) > most)
+    return Flaps(**scope.common("flaps"), flaps=[Flap(**row) for row in rows[:limit]], truncated=len(rows) > limit)
 
 
-def _same(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Rows of one broker that touch each other in time."""
+def _grouped(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Groups of overlapping rows of the same broker."""
     found: list[list[dict[str, Any]]] = []
     until: str | None = ""
     for row in rows:
@@ -115,7 +115,7 @@ def _outage(rows: list[dict[str, Any]], own: OwnTopics) -> Outage:
         planned=next((row["planned"] for row in rows if row["planned"] is not None), None),
         seen_by=sorted({row["ns"] for row in rows}),
         topics=max(row["topics"] or 0 for row in rows),
-        topics_without_broker=orphans[:_MOST_NAMES],
+        topics_without_broker=orphans[:_MAX_NAMES],
         orphaned=len(orphans),
         write_queues_lost=max(row["write_queues_lost"] or 0 for row in rows),
         lookups_during=sum(row["lookups_during"] or 0 for row in rows),

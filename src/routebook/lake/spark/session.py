@@ -1,4 +1,4 @@
-"""Starts Spark with Iceberg: Java, jars, catalog, settings; quiet, and clear about what is missing."""
+"""Starts a Spark session with Iceberg: Java, jars, catalog and settings."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,41 +13,38 @@ from pyspark.sql import SparkSession
 
 from routebook.errors import UsageError
 from routebook.lake.errors import NoJars, SparkFailed
+from routebook.lake.layout import CATALOG, CATALOG_FILE, LOG_FILE, WAREHOUSE
 from routebook.lake.paths import Place
 from routebook.lake.spark.java import java_home
 from routebook.lake.spark.jvm import start_jvm
 
-CATALOG: Final = "routebook"
-CATALOG_FILE: Final = "catalog.db"
-WAREHOUSE: Final = "warehouse"
-LOG_FILE: Final = "spark.log"
 PACKAGES: Final = ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0", "org.xerial:sqlite-jdbc:3.50.3.0")
 EXTENSIONS: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 _CATALOG_KEY: Final = f"spark.sql.catalog.{CATALOG}"
 
 
 class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the caller decides. `conf` goes to Spark as it is and wins over what is set here."""
+    """Options of a session. `conf` is passed to Spark unchanged and overrides the defaults."""
 
     lake: str
-    master: str | None = None  # None: what `conf` or spark-submit says, else all cores of this machine
+    master: str | None = None  # None: from `conf` or spark-submit, else all local cores
     conf: Mapping[str, str] = {}
-    jars: Sequence[str] = ()  # instead of packages from Maven
-    hold: tuple[int, ...] = ()  # file descriptors that Spark's process is to keep open, too: a lock outlives a kill
+    jars: Sequence[str] = ()  # instead of downloading packages from Maven
+    inherit: tuple[int, ...] = ()  # file descriptors for the Spark process, such as a lock that survives a kill
 
 
 def open_session(options: SessionOptions) -> SparkSession:
-    """A session with the catalog `routebook`. Raises a LakeError that says what is missing and what to do."""
+    """A session with the catalog `routebook`. Raises a LakeError that names what is missing and the remedy."""
     settings = spark_settings(options)
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # started by spark-submit, which has started the JVM
-        return _got(SparkSession.builder, settings)
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started the JVM
+        return _session(SparkSession.builder, settings)
     if SparkSession.getActiveSession() is None:
         _start(options, settings)
-    return _got(SparkSession.builder, settings)
+    return _session(SparkSession.builder, settings)
 
 
 def spark_settings(options: SessionOptions) -> dict[str, str]:
-    """Everything that is set: defaults that suit one machine, then the catalog, then what the caller gave."""
+    """All settings: defaults for one machine, then the catalog, then `conf`."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     master = options.master or options.conf.get("spark.master") or (None if submitted else "local[*]")
     settings = {
@@ -56,7 +53,7 @@ def spark_settings(options: SessionOptions) -> dict[str, str]:
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.extensions": EXTENSIONS,
         "spark.sql.ansi.enabled": "true",
-        "spark.sql.codegen.hugeMethodLimit": "8000",  # HotSpot never compiles longer methods; Spark then cuts them up
+        "spark.sql.codegen.hugeMethodLimit": "8000",  # HotSpot does not compile longer methods; Spark splits them
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -83,7 +80,7 @@ def spark_settings(options: SessionOptions) -> dict[str, str]:
 
 
 def _catalog(options: SessionOptions) -> dict[str, str]:
-    """The embedded one, unless the caller names another."""
+    """The embedded catalog, unless `conf` configures another one."""
     place = Place(options.lake)
     common = {
         _CATALOG_KEY: "org.apache.iceberg.spark.SparkCatalog",
@@ -95,7 +92,7 @@ def _catalog(options: SessionOptions) -> dict[str, str]:
     folder = place.local
     if folder is None:
         raise UsageError(
-            f"--lake {options.lake}: the embedded catalog is a file of this machine; name a catalog for this lake with "
+            f"--lake {options.lake}: the embedded catalog is a local file; configure a catalog for this lake with "
             f"--conf {_CATALOG_KEY}.type=rest --conf {_CATALOG_KEY}.uri=… (or hive, glue, jdbc)"
         )
     try:
@@ -110,27 +107,27 @@ def _catalog(options: SessionOptions) -> dict[str, str]:
 
 
 def _start(options: SessionOptions, settings: Mapping[str, str]) -> None:
-    """Starts the JVM with its noise in a file, and the context in it."""
+    """Start the JVM, with its output in a file, and a Spark context."""
     os.environ["JAVA_HOME"] = str(java_home(os.environ))
     if settings.get("spark.master", "").startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     folder = Place(options.lake).local
     log = folder / LOG_FILE if folder is not None else None
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    with (log or Path(os.devnull)).open("wb") as noise:
+    with (log or Path(os.devnull)).open("wb") as output:
         try:
-            gateway = start_jvm(conf, stdout=noise, stderr=noise, pass_fds=options.hold)
+            gateway = start_jvm(conf, stdout=output, stderr=output, pass_fds=options.inherit)
         except (PySparkException, OSError) as error:
-            raise _why(log, settings, error) from None
+            raise _start_error(log, settings, error) from None
     try:
         SparkContext(conf=conf, gateway=gateway)
-    except Exception as error:  # noqa: BLE001  # whatever the JVM throws: py4j has no narrower class for it
+    except Exception as error:  # noqa: BLE001  # any JVM exception: py4j has no narrower class
         with suppress(OSError):
             gateway.shutdown()
-        raise _why(log, settings, error) from None
+        raise _start_error(log, settings, error) from None
 
 
-def _got(builder: Any, settings: Mapping[str, str]) -> SparkSession:
+def _session(builder: Any, settings: Mapping[str, str]) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
@@ -138,19 +135,19 @@ def _got(builder: Any, settings: Mapping[str, str]) -> SparkSession:
     return session
 
 
-def _why(log: Path | None, settings: Mapping[str, str], error: Exception) -> Exception:
-    """What people can do about a JVM that did not come up."""
+def _start_error(log: Path | None, settings: Mapping[str, str], error: Exception) -> Exception:
+    """The reason why the JVM did not start, and the remedy."""
     lines: list[str] = []
     with suppress(OSError):
         lines = log.read_text(errors="replace").splitlines()[-400:] if log is not None else []
     text = "\n".join(lines)
     if "unresolved dependency" in text.lower() or "UNRESOLVED DEPENDENCIES" in text:
         return NoJars(
-            "the jars of Iceberg are not here and could not be downloaded from Maven "
-            f"({settings['spark.jars.packages']}): go online once, name a mirror with "
-            "--conf spark.jars.repositories=URL, or download them and give each with --jars"
+            "the Iceberg jars are not in the local cache and cannot be downloaded from Maven "
+            f"({settings['spark.jars.packages']}): connect to the network once, configure a mirror with "
+            "--conf spark.jars.repositories=URL, or download them and pass each with --jars"
         )
-    told = [line.strip() for line in lines if "Exception" in line or "Error" in line]
-    reason = told[0] if told else " ".join(str(error).split())
-    where = f"; all it said is in {log}" if log is not None else ""
+    errors = [line.strip() for line in lines if "Exception" in line or "Error" in line]
+    reason = errors[0] if errors else " ".join(str(error).split())
+    where = f"; the full output is in {log}" if log is not None else ""
     return SparkFailed(f"Spark did not start: {reason[:500]}{where}")

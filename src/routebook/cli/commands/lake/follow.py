@@ -53,8 +53,8 @@ def follow(*, options: BuildOptions, every: float, as_json: bool) -> int:
             lake=options.lake,
             journals=options.journals,
             lock=lock,
-            say=print_build,
-            complain=print_error,
+            on_build=print_build,
+            on_error=print_error,
         )
         follower.run(every_s=every, stop=stop)
     return EXIT_OK

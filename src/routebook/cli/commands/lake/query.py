@@ -13,7 +13,7 @@ from routebook.errors import UsageError
 from routebook.lake.errors import QueryError
 
 if TYPE_CHECKING:
-    from routebook.lake.read.query import Asked
+    from routebook.lake.read.query import Cursor
 
 _MAX_ROWS: Final = 1000
 
@@ -31,13 +31,13 @@ def query(*, sql: str, lake: str, as_of: str | None, as_json: bool, as_csv: bool
     text = sys.stdin.read() if sql == "-" else sql
     opened = open_for_reading(lake)
     try:
-        with opened.asked(text, build=opened.build(as_of)) as asked:
+        with opened.cursor(text, build=opened.build(as_of)) as cursor:
             if as_json:
-                _write_json(asked, sys.stdout)
+                _write_json(cursor, sys.stdout)
             elif as_csv:
-                _write_csv(asked, sys.stdout)
+                _write_csv(cursor, sys.stdout)
             else:
-                _show(asked)
+                _show(cursor)
     except QueryError as error:
         first, *rest = error.shown().splitlines()
         print_error(first)
@@ -47,34 +47,34 @@ def query(*, sql: str, lake: str, as_of: str | None, as_json: bool, as_csv: bool
     return EXIT_OK
 
 
-def _write_json(asked: "Asked", out: TextIO) -> None:
+def _write_json(cursor: "Cursor", out: TextIO) -> None:
     """Write one JSON document row by row, without collecting the rows."""
-    names = [column.name for column in asked.columns]
+    names = [column.name for column in cursor.columns]
     before = "["
-    for batch in asked.batches():
+    for batch in cursor.batches():
         for row in batch:
             out.write(before + msgspec.json.encode(dict(zip(names, row, strict=True))).decode())
             before = ",\n"
     out.write("[]\n" if before == "[" else "]\n")
 
 
-def _write_csv(asked: "Asked", out: TextIO) -> None:
+def _write_csv(cursor: "Cursor", out: TextIO) -> None:
     import csv
 
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.name for column in asked.columns])
-    for batch in asked.batches():
+    writer.writerow([column.name for column in cursor.columns])
+    for batch in cursor.batches():
         writer.writerows([_cell(value) for value in row] for row in batch)
 
 
-def _show(asked: "Asked") -> None:
+def _show(cursor: "Cursor") -> None:
     rows: list[tuple[Any, ...]] = []
-    for batch in asked.batches():
+    for batch in cursor.batches():
         rows += batch
         if len(rows) > _MAX_ROWS:
             break
     print_table(
-        [column.name for column in asked.columns], [[_cell(value) for value in row] for row in rows[:_MAX_ROWS]]
+        [column.name for column in cursor.columns], [[_cell(value) for value in row] for row in rows[:_MAX_ROWS]]
     )
     if len(rows) > _MAX_ROWS:
         print_error(f"only the first {_MAX_ROWS} rows are shown; --json and --csv print all rows")

@@ -1,1 +1,1 @@
-"""The tables that people ask: each a declared schema and a pure function from DataFrames to a DataFrame."""
+"""Steps of the gold tables."""

@@ -31,7 +31,7 @@ _FLAP: Final = ("day", "ns", *_BROKER, "window_start")
 def build(inputs: Inputs) -> DataFrame:
     """One row for each stretch."""
     spans = inputs.table(BROKER_SPANS.name)
-    flaps = inputs.keep(_flaps(spans.select("*", inputs.first_day().alias("first_day"))))
+    flaps = inputs.cache(_flaps(spans.select("*", inputs.first_day().alias("first_day"))))
     beside = flaps.select(
         "day",
         fn.col("ns").alias("its_ns"),

@@ -1,1 +1,1 @@
-"""What gold tables share: events in order with a time that never goes back, and intervals of topics on brokers."""
+"""Steps of the silver tables."""

@@ -37,7 +37,7 @@ def build(inputs: Inputs) -> DataFrame:
     observed, brokers = inputs.table("observed"), inputs.table("broker_spans")
     since = inputs.since()
     watched = fn.broadcast(observed.select("ns").distinct())
-    peers = inputs.keep(peers_of(brokers.join(watched, "ns", "left_semi"), inputs.edge()))
+    peers = inputs.cache(peers_of(brokers.join(watched, "ns", "left_semi"), inputs.edge()))
     states = _states(brokers, inputs.table("topic_spans")).join(watched, "ns", "left_semi")
     changed = _worth_a_look(states, edge=inputs.edge(), peers=peers, since=since)
     told = _told(with_pairs(_moments(changed, since), peers), since)

@@ -9,7 +9,7 @@ known of its end.
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
-from routebook.lake.build.silver.timing import is_rollup
+from routebook.lake.build.event_time import is_rollup
 from routebook.lake.build.step import Inputs, Step
 from routebook.lake.tables.silver import OBSERVED
 

@@ -1,1 +1,1 @@
-"""A report as one HTML file: nothing is loaded from outside, charts are drawn here, light and dark come with it."""
+"""The HTML report: one self-contained page with SVG charts."""

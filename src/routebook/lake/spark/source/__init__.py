@@ -1,11 +1,11 @@
-"""Spark's data source `routebook`: journals and live NameServers, as tables and as streams.
+"""The Spark data source `routebook`: journals and live NameServers as tables and streams.
 
     from routebook.lake.spark.source import register
     register(spark)
     events = spark.readStream.format("routebook").option("server", "http://127.0.0.1:8876").load()
 
-Columns are those of `bronze.events`; a narrower `.schema("ns string, seq bigint, kind string")` reads less. Where a
-stream stands is one number for each NameServer, so it does not matter how a journal is cut into files.
+The columns are those of `bronze.events`; a narrower `.schema("ns string, seq bigint, kind string")` reads less.
+The offset of a stream is one sequence number per NameServer, independent of how a journal is split into files.
 """
 
 import os
@@ -29,18 +29,18 @@ _OPTIONS = "path, server, token, startingOffsets, mode"
 
 
 def register(spark: SparkSession) -> None:
-    """Make `format("routebook")` known to a session."""
-    context = getattr(spark, "_sc", None)  # a Connect session has none
+    """Register `format("routebook")` in a session."""
+    context = getattr(spark, "_sc", None)  # Connect sessions have none
     if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
-        context.pythonExec = sys.executable  # else Spark takes the first python3 there is, which may not know routebook
+        context.pythonExec = sys.executable  # the default, the first python3 in PATH, may lack routebook
     spark.dataSource.register(RoutebookSource)
 
 
 class RoutebookSource(DataSource):
-    """Options: `path`, a journal folder or one that holds several; or `server`, addresses with commas between.
+    """Options: `path`, a journal folder or a folder of several; or `server`, comma-separated addresses.
 
-    `token` for servers that want one; `startingOffsets` earliest or latest, for streams; `mode` FAILFAST, or
-    DROPMALFORMED to pass over lines that are no events.
+    `token` for servers that require one; `startingOffsets` earliest or latest, for streams; `mode` FAILFAST, or
+    DROPMALFORMED to skip lines that are not events.
     """
 
     @classmethod
@@ -51,43 +51,45 @@ class RoutebookSource(DataSource):
         return " ".join(EVENTS.columns.split())
 
     def reader(self, schema: StructType) -> "JournalReader":
-        return JournalReader(Wanted(dict(self.options), schema))
+        return JournalReader(SourceOptions(dict(self.options), schema))
 
     def streamReader(self, schema: StructType) -> "JournalStream":  # noqa: N802  # Spark's name
-        return JournalStream(Wanted(dict(self.options), schema))
+        return JournalStream(SourceOptions(dict(self.options), schema))
 
 
-class Wanted:
-    """What somebody asked for: from where, and which columns."""
+class SourceOptions:
+    """The location and the columns of one read."""
 
     def __init__(self, options: dict[str, str], schema: StructType) -> None:
         self.path = options.get("path")
         self.token = options.get("token")
         self.servers = [one.strip() for one in options.get("server", "").split(",") if one.strip()]
         if bool(self.path) == bool(self.servers):
-            raise UsageError(f'format("routebook"): give either path or server; options are {_OPTIONS}')
+            raise UsageError(f'format("routebook"): set either path or server; the options are {_OPTIONS}')
         self.latest = _one_of(options, "startingOffsets", ("earliest", "latest")) == "latest"
         self.drop_malformed = _one_of(options, "mode", ("FAILFAST", "DROPMALFORMED")) == "DROPMALFORMED"
         known = {name for name, _ in columns_of(EVENTS.columns)}
         unknown = [name for name in schema.names if name not in known]
         if unknown:
-            raise UsageError(f'format("routebook") has no column {", ".join(unknown)}; it has those of bronze.events')
+            raise UsageError(
+                f'format("routebook") has no column {", ".join(unknown)}; its columns are those of bronze.events'
+            )
         self.schema: pa.Schema = to_arrow_schema(schema)
 
     def newest(self) -> dict[str, int]:
-        """The newest number of each NameServer."""
+        """The newest sequence number of each NameServer."""
         if self.path is not None:
             return {ns: journal.last() for journal in folder.journals(self.path) if (ns := journal.ns()) is not None}
         return dict(server.describe(one, self.token) for one in self.servers)
 
     def partitions(self, after: dict[str, int], upto: dict[str, int] | None) -> list[InputPartition]:
-        """What to read, each by a task of its own: the segments of a folder, the servers."""
+        """One partition per segment of a folder, or per server."""
         if self.path is not None:
             return [
                 InputPartition(piece)
                 for journal in folder.journals(self.path)
                 if (ns := journal.ns()) is not None and (upto is None or ns in upto)
-                for piece in journal.pieces(after=after.get(ns, 0), upto=None if upto is None else upto[ns])
+                for piece in journal.ranges(after=after.get(ns, 0), upto=None if upto is None else upto[ns])
             ]
         found = []
         for one in self.servers:
@@ -98,41 +100,41 @@ class Wanted:
         return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        wanted = partition.value
-        lines = folder.lines(wanted) if isinstance(wanted, folder.Piece) else server.lines(wanted)
-        return batches(lines, self.schema, after=wanted.after, upto=wanted.upto, drop_malformed=self.drop_malformed)
+        part = partition.value
+        lines = folder.lines(part) if isinstance(part, folder.SegmentRange) else server.lines(part)
+        return batches(lines, self.schema, after=part.after, upto=part.upto, drop_malformed=self.drop_malformed)
 
 
 class JournalReader(DataSourceReader):
-    """All that is there now."""
+    """Reads all events that exist now."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self._wanted = wanted
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
 
     def partitions(self) -> list[InputPartition]:
-        return self._wanted.partitions({}, self._wanted.newest())
+        return self._options.partitions({}, self._options.newest())
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        return self._wanted.read(partition)
+        return self._options.read(partition)
 
 
 class JournalStream(DataSourceStreamReader):
-    """What is there, then what comes. An offset is `{"ns-1": 417, …}`: the last number that was read of each."""
+    """Streams existing and new events. An offset is `{"ns-1": 417, …}`: the last number read from each NameServer."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self._wanted = wanted
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's names
-        return self._wanted.newest() if self._wanted.latest else {}
+        return self._options.newest() if self._options.latest else {}
 
     def latestOffset(self) -> dict[str, int]:  # noqa: N802
-        return self._wanted.newest()
+        return self._options.newest()
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
-        return self._wanted.partitions(start, end)
+        return self._options.partitions(start, end)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        return self._wanted.read(partition)
+        return self._options.read(partition)
 
 
 def _one_of(options: dict[str, str], name: str, values: tuple[str, ...]) -> str:
@@ -140,4 +142,4 @@ def _one_of(options: dict[str, str], name: str, values: tuple[str, ...]) -> str:
     for value in values:
         if given.lower() == value.lower():
             return value
-    raise UsageError(f"{name}={given}: write {' or '.join(values)}")
+    raise UsageError(f"{name}={given}: use {' or '.join(values)}")

@@ -1,4 +1,4 @@
-"""Lines of a journal as Arrow batches with the columns of `bronze.events`, or some of them. Needs no Spark."""
+"""Converts journal lines to Arrow batches with columns of `bronze.events`, without Spark."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -13,28 +13,28 @@ BATCH_ROWS: Final = 4096
 _DAY_MS: Final = 86_400_000
 
 Fields = Mapping[str, Any]
-Taking = Callable[[Fields], Any]
+Extractor = Callable[[Fields], Any]
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class NotAnEvent(RoutebookError):
-    """A line that is no record of a journal, or of a later format."""
+    """A line that is not a journal record, or has a later format."""
 
 
-def _time(name: str) -> Taking:
-    return lambda fields: None if fields.get(name) is None else fields[name] * 1000  # Arrow's are in microseconds
+def _time(name: str) -> Extractor:
+    return lambda fields: None if fields.get(name) is None else fields[name] * 1000  # Arrow uses microseconds
 
 
-def _json(name: str) -> Taking:
+def _json(name: str) -> Extractor:
     return lambda fields: None if fields.get(name) is None else msgspec.json.encode(fields[name]).decode()
 
 
-def _pairs(name: str) -> Taking:
+def _pairs(name: str) -> Extractor:
     return lambda fields: None if fields.get(name) is None else list(fields[name].items())
 
 
-# what a column is where it is not the field of its own name; `version` and `topics` have two types, by their kind
-_TAKEN: Final[dict[str, Taking]] = {
+# Columns that differ from the field of the same name. `version` and `topics` have two types, depending on the kind.
+_EXTRACTORS: Final[dict[str, Extractor]] = {
     "at": _time("at"),
     "day": lambda fields: fields["at"] // _DAY_MS,
     "added": _pairs("added"),
@@ -48,8 +48,8 @@ _TAKEN: Final[dict[str, Taking]] = {
     "since": _time("since_ms"),
     "server_version": lambda fields: fields.get("version"),
 }
-_OF_ALL: Final = frozenset((*ENVELOPE, "day"))
-# Lines leave out what has its default; the table does not.
+_COMMON: Final = frozenset((*ENVELOPE, "day"))
+# Lines omit fields that have their default value.
 _DEFAULTS: Final = {
     kind: {field.column: "{}" if field.column == "mappings" else field.default for field in fields}
     for kind, fields in KINDS.items()
@@ -64,8 +64,8 @@ def batches(
     upto: int | None = None,
     drop_malformed: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """The lines with `after < seq <= upto`, each with where it stands, for errors. Raises NotAnEvent."""
-    taking = [(name, _taking(name)) for name in schema.names]
+    """The lines with `after < seq <= upto` as record batches; each with its location, for errors. Raises NotAnEvent."""
+    extractors = [(name, _extractor(name)) for name in schema.names]
     columns: dict[str, list[Any]] = {name: [] for name in schema.names}
     rows = 0
     for raw, where in lines:
@@ -81,13 +81,13 @@ def batches(
             continue
         kind = fields["kind"]
         defaults = _DEFAULTS.get(kind)
-        for name, take in taking:
-            if name in _OF_ALL:
-                value = take(fields)
-            elif defaults is None:  # of a later release: as it is
+        for name, extract in extractors:
+            if name in _COMMON:
+                value = extract(fields)
+            elif defaults is None:  # a kind of a later release
                 value = raw.decode(errors="replace") if name == "raw" else None
             elif name in defaults:
-                value = take(fields)
+                value = extract(fields)
                 value = defaults[name] if value is None else value
             else:
                 value = None
@@ -101,20 +101,20 @@ def batches(
 
 
 def decoded(raw: bytes, where: str) -> dict[str, Any]:
-    """A line's fields; all have `ns`, `seq`, `at` and `kind`."""
+    """The fields of a line, which include `seq`, `at` and `kind`."""
     try:
         fields = _decode(raw)
     except msgspec.DecodeError as error:
-        raise NotAnEvent(f"{where}: not a journal's line: {error}") from None
+        raise NotAnEvent(f"{where}: not a journal line: {error}") from None
     if fields.get("v") != FORMAT_VERSION:
         raise NotAnEvent(f"{where}: format {fields.get('v')}, and this release reads {FORMAT_VERSION}")
     if not (isinstance(fields.get("seq"), int) and isinstance(fields.get("at"), int) and fields.get("kind")):
-        raise NotAnEvent(f"{where}: not a journal's line: it lacks seq, at or kind")
+        raise NotAnEvent(f"{where}: not a journal line: seq, at or kind is missing")
     return fields
 
 
-def _taking(name: str) -> Taking:
-    return _TAKEN.get(name) or (lambda fields: fields.get(name))
+def _extractor(name: str) -> Extractor:
+    return _EXTRACTORS.get(name) or (lambda fields: fields.get(name))
 
 
 def _batch(columns: Mapping[str, list[Any]], schema: pa.Schema) -> pa.RecordBatch:

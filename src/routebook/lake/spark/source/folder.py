@@ -1,4 +1,4 @@
-"""Journal folders as a source: which segments have which numbers, and their lines between two numbers."""
+"""Reads journal folders: lists segments by sequence number, and yields their lines between two numbers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,21 +10,21 @@ from routebook.journal.read.lines import Damage, read_lines
 from routebook.journal.segments import OPEN_SUFFIX, ROLLED_SUFFIX, Segment, list_segments
 from routebook.lake.spark.source.columns import NotAnEvent, decoded
 
-_DEEPEST: Final = 3
+_MAX_DEPTH: Final = 3
 _TAIL_BYTES: Final = 1 << 16
 
 
-class Piece(NamedTuple):
-    """Part of one segment: its records with `after < seq <= upto`."""
+class SegmentRange(NamedTuple):
+    """The records of one segment with `after < seq <= upto`."""
 
     folder: str
-    first: int  # the segment, whatever it is called by then: it may be rolled meanwhile
+    first: int  # identifies the segment: its name changes when it is rolled
     after: int
     upto: int | None
 
 
 class Journal:
-    """One folder of segments, all of one NameServer."""
+    """One folder with the segments of one NameServer."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -33,7 +33,7 @@ class Journal:
         return list_segments(FolderFiles(self.folder).names()).segments
 
     def ns(self) -> str | None:
-        """Whose it is; None while nothing stands in it."""
+        """The id of the NameServer; None if the journal is empty."""
         for segment in self.segments():
             for line in read_lines(FolderFiles(self.folder), segment):
                 if not isinstance(line, Damage):
@@ -41,7 +41,7 @@ class Journal:
         return None
 
     def last(self) -> int:
-        """The newest number on disk; 0 where there is none."""
+        """The newest number on disk; 0 if there is none."""
         for segment in reversed(self.segments()):
             if segment.span is not None:
                 return segment.span.last
@@ -49,8 +49,8 @@ class Journal:
                 return found
         return 0
 
-    def pieces(self, *, after: int, upto: int | None) -> list[Piece]:
-        """What to read for the records between two numbers; each segment by itself."""
+    def ranges(self, *, after: int, upto: int | None) -> list[SegmentRange]:
+        """The segments that contain records between two numbers."""
         segments = self.segments()
         found = []
         for number, segment in enumerate(segments):
@@ -59,39 +59,41 @@ class Journal:
             if ended is None and following is not None:
                 ended = following - 1
             if (ended is None or ended > after) and (upto is None or segment.first <= upto):
-                found.append(Piece(str(self.folder), segment.first, after, upto))
+                found.append(SegmentRange(str(self.folder), segment.first, after, upto))
         return found
 
 
 def journals(path: str) -> list[Journal]:
-    """The folder itself, or all below it that hold segments: `home/journal`, or what `fleet simulate` wrote."""
+    """The folder itself and all folders below it with segments, as in `home/journal` or the output of `fleet
+    simulate`.
+    """
     top = Path(path.removeprefix("file://")).expanduser()
     if not top.is_dir():
-        raise UsageError(f"{path}: no such folder; give a journal folder, or one that holds several, as `path`")
-    found = [top] if _holds_segments(top) else []
+        raise UsageError(f"{path}: no such folder; set `path` to a journal folder or a folder of several")
+    found = [top] if _has_segments(top) else []
     level = [top]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         level = [child for folder in level for child in sorted(folder.iterdir()) if child.is_dir()]
-        found += [folder for folder in level if _holds_segments(folder)]
+        found += [folder for folder in level if _has_segments(folder)]
     return [Journal(folder) for folder in found]
 
 
-def lines(piece: Piece) -> Iterator[tuple[bytes, str]]:
-    """Each line of the segment with where it stands. The unfinished last line of a growing segment is not there yet."""
-    files = FolderFiles(Path(piece.folder))
+def lines(part: SegmentRange) -> Iterator[tuple[bytes, str]]:
+    """Each line of the segment with its location, without the incomplete last line of an open segment."""
+    files = FolderFiles(Path(part.folder))
     for _ in range(2):
-        segment = _segment(files, piece.first)
+        segment = _segment(files, part.first)
         if segment is None:
-            return  # removed by retention: the numbers tell
+            return  # removed by retention: visible as a gap in the numbers
         try:
-            yield from _lines(files, segment, piece)
+            yield from _lines(files, segment, part)
         except FileNotFoundError:
-            continue  # rolled a moment ago
+            continue  # rolled since it was listed
         return
 
 
-def _lines(files: FolderFiles, segment: Segment, piece: Piece) -> Iterator[tuple[bytes, str]]:
-    where = f"{piece.folder}/{segment.name}"
+def _lines(files: FolderFiles, segment: Segment, part: SegmentRange) -> Iterator[tuple[bytes, str]]:
+    where = f"{part.folder}/{segment.name}"
     for line in read_lines(files, segment):
         if isinstance(line, Damage):
             if line.unfinished and not segment.rolled:
@@ -104,12 +106,12 @@ def _segment(files: FolderFiles, first: int) -> Segment | None:
     return next((one for one in list_segments(files.names()).segments if one.first == first), None)
 
 
-def _holds_segments(folder: Path) -> bool:
+def _has_segments(folder: Path) -> bool:
     return any(entry.name.endswith((OPEN_SUFFIX, ROLLED_SUFFIX)) and entry.is_file() for entry in folder.iterdir())
 
 
 def _last_of(path: Path) -> int | None:
-    """The number of the last whole line of a growing segment, read from its end."""
+    """The number of the last complete line of an open segment, read from its end."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
