@@ -65,7 +65,7 @@ async def run_in_time(*args: str, timeout_s: float = TIMEOUT_S) -> CommandResult
     began = time.monotonic()
     ran = await asyncio.to_thread(routebook, *args, "--timeout", f"{timeout_s:g}")
     took_s = time.monotonic() - began
-    assert took_s < 2 * timeout_s + 10, "it outlived its timeout by far"
+    assert took_s < 2 * timeout_s + 60, "the command ignored its timeout"
     return ran
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, ParamSpec
 
 P = ParamSpec("P")
 
-_HANGS_AFTER_S: Final = 60.0
+_TIMEOUT_S: Final = 180.0
 
 
 def asynchronous(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
@@ -16,7 +16,7 @@ def asynchronous(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, No
     @functools.wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         async def bounded() -> None:
-            async with asyncio.timeout(_HANGS_AFTER_S):
+            async with asyncio.timeout(_TIMEOUT_S):
                 await test(*args, **kwargs)
 
         asyncio.run(bounded())

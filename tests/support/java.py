@@ -1,4 +1,4 @@
-"""Real RocketMQ 5.5.0 programs for tests: fetched once by Maven, started on free ports, stopped whatever happens."""
+"""Real RocketMQ 5.5.0 programs: downloaded once by Maven, started on free ports, always stopped."""
 
 import contextlib
 import fcntl
@@ -21,33 +21,33 @@ PROJECT: Final = Path(__file__).parents[1] / "java"  # pom.xml and the quiet log
 NAMESERVER_FLAGS: Final = ("-Xms64m", "-Xmx128m")
 BROKER_FLAGS: Final = ("-Xms128m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m")
 COMMON_FLAGS: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
-START_TIMEOUT_S: Final = 90.0  # 6 s on an idle machine; a busy one with several JVMs takes its time
-STOP_TIMEOUT_S: Final = 25.0
+START_TIMEOUT_S: Final = 300.0  # 6 s on an idle machine
+STOP_TIMEOUT_S: Final = 60.0
 
 
 class JavaError(RuntimeError):
-    """A Java program could not be fetched or did not start; the text says which, and shows its output."""
+    """A Java program could not be downloaded or did not start; the message contains its output."""
 
 
 def cache_root() -> Path:
-    """Where fetched programs are kept, outside the tree."""
+    """Folder of downloaded programs, outside the repository."""
     chosen = os.environ.get("ROUTEBOOK_TEST_CACHE")
     return Path(chosen) if chosen else Path.home() / ".cache" / "routebook"
 
 
 def cache_folder(project: Path = PROJECT) -> Path:
-    """Where a project's jars are kept."""
+    """Folder of the jars of a project."""
     return cache_root() / "java" / (VERSION if project == PROJECT else f"{VERSION}-{project.name}")
 
 
 def jars_present(project: Path = PROJECT) -> bool:
-    """Whether everything is fetched already, so that Maven is not needed."""
+    """Whether all jars were downloaded, so that Maven is not needed."""
     stamp = cache_folder(project) / "complete"
     return stamp.is_file() and stamp.read_text() == _pom_digest(project)
 
 
 def fetch_jars(project: Path = PROJECT) -> Path:
-    """The folder with all jars; fetches them if need be. Two processes may call it at once: one fetches, one waits."""
+    """The folder with all jars; downloads them once. Of two processes one downloads and the other waits."""
     folder = cache_folder(project)
     if jars_present(project):
         return folder
@@ -64,7 +64,7 @@ def fetch_jars(project: Path = PROJECT) -> Path:
         # fmt: on
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise JavaError(f"Maven could not fetch {project.name}:\n{(done.stdout + done.stderr)[-4000:]}")
+            raise JavaError(f"Maven could not download {project.name}:\n{(done.stdout + done.stderr)[-4000:]}")
         (part / "complete").write_text(_pom_digest(project))
         shutil.rmtree(folder, ignore_errors=True)
         part.rename(folder)
@@ -76,7 +76,7 @@ def _pom_digest(project: Path) -> str:
 
 
 class JavaProcess:
-    """One running Java program. As a context manager it is stopped at the end; its output is in `log`."""
+    """A running Java program, stopped at the end of its context; its output is in `log`."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class JavaProcess:
         project: Path = PROJECT,
         arguments: tuple[str, ...] | None = None,
     ) -> None:
-        """`arguments` in place of `-c FILE`; `project` is the folder of the pom that has the jars."""
+        """`arguments` replace `-c FILE`; `project` is the folder of the pom with the jars."""
         home.mkdir(parents=True, exist_ok=True)
         settings = home / "settings.properties"
         settings.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
@@ -111,7 +111,7 @@ class JavaProcess:
             env=environment,
             cwd=home,
         )
-        # Should the test process die without a word, its end of this pipe closes and the JVM is ended all the same.
+        # If the test process is killed, its end of this pipe closes and the watchdog kills the JVM.
         self._watchdog = subprocess.Popen(
             ["/bin/sh", "-c", f"cat >/dev/null; kill -9 {self.process.pid} 2>/dev/null"],
             stdin=subprocess.PIPE,
@@ -132,21 +132,21 @@ class JavaProcess:
         self._lines.put(None)
 
     def wait_for_line(self, wanted: str) -> str:
-        """The first line of output that holds `wanted`."""
+        """Wait for the first line of output with `wanted`."""
         deadline = time.monotonic() + START_TIMEOUT_S
         with contextlib.suppress(queue.Empty):
             while (line := self._lines.get(timeout=max(0.0, deadline - time.monotonic()))) is not None:
                 if wanted in line:
                     return line
-        state = "ended" if self.process.poll() is not None else f"said nothing of the kind in {START_TIMEOUT_S:.0f} s"
+        state = "ended" if self.process.poll() is not None else f"did not print it within {START_TIMEOUT_S:.0f} s"
         raise JavaError(f"{self.main} {state}; wanted {wanted!r}. Output:\n{self.output()}")
 
     def output(self) -> str:
-        """What it printed so far (the end of it)."""
+        """The end of its output so far."""
         return self.log.read_text(errors="replace")[-6000:] if self.log.exists() else ""
 
     def stop(self) -> None:
-        """End it, by force if it does not go."""
+        """Kill it and release its resources."""
         try:
             if self.process.poll() is None:
                 self.process.kill()
@@ -168,18 +168,18 @@ class JavaProcess:
     ) -> None:
         self.stop()
         if error is not None:
-            error.add_note(f"what {self.main} printed is in {self.log}")
+            error.add_note(f"output of {self.main}: {self.log}")
 
 
 class JavaBroker(JavaProcess):
-    """A broker; `port` is the one that it advertises."""
+    """A broker; `port` is its advertised port."""
 
     port = 0
 
 
 @contextlib.contextmanager
 def java_nameserver(home: Path, **properties: object) -> Iterator[tuple[str, int]]:
-    """A Java NameServer on a free port of 127.0.0.1, with an empty home. Gives its address."""
+    """A Java NameServer on a free port of 127.0.0.1, with an empty home; yields its address."""
     settings = {"bindAddress": "127.0.0.1", "listenPort": 0, **properties}
     main = "org.apache.rocketmq.namesrv.NamesrvStartup"
     with JavaProcess(main, home=home, properties=settings, flags=NAMESERVER_FLAGS) as process:
@@ -196,7 +196,7 @@ def java_broker(
     project: Path = PROJECT,
     **properties: object,
 ) -> Iterator[JavaBroker]:
-    """A Java broker of a small store on free ports of 127.0.0.1, registered or not (ask the NameServer)."""
+    """A Java broker with a small store on free ports of 127.0.0.1; it may not be registered yet."""
     port = _free_broker_port()
     settings = {
         "brokerClusterName": "C1",
@@ -226,7 +226,7 @@ def java_broker(
 
 
 def _free_broker_port() -> int:
-    """A port P such that P-2 (VIP channel), P and P+1 (replication) are all free just now."""
+    """A port P such that P-2 (VIP channel), P and P+1 (replication) are free."""
     while True:
         with contextlib.ExitStack() as held:
             first = held.enter_context(socket.socket())

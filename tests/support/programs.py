@@ -1,4 +1,4 @@
-"""Programs of others for tests: fetched and built once by their own package managers, into a cache outside the tree."""
+"""Third-party programs: downloaded and built once by their package managers, in a cache outside the repository."""
 
 import fcntl
 import hashlib
@@ -17,16 +17,16 @@ OLD_BROKER: Final = PROJECT / "old"
 PROXY: Final = PROJECT / "proxy"
 CLIENT_FLAGS: Final = (*COMMON_FLAGS, "-Xmx128m", "-Drocketmq.client.logUseSlf4j=true")
 _BUILD_TIMEOUT_S: Final = 900.0
-_RUST_BUILD_TIMEOUT_S: Final = 3600.0  # some 280 crates
-_RUN_TIMEOUT_S: Final = 120.0
+_RUST_BUILD_TIMEOUT_S: Final = 3600.0  # about 280 crates
+_RUN_TIMEOUT_S: Final = 300.0
 
 
 class ProgramError(RuntimeError):
-    """A program could not be built, or failed; the text has its output."""
+    """A program could not be built, or failed; the message contains its output."""
 
 
 def compiled_java(*names: str) -> Path:
-    """The folder with these classes of tests/java, compiled."""
+    """The folder with these compiled classes of tests/java."""
     sources = [PROJECT / f"{name}.java" for name in names]
 
     def build(folder: Path) -> None:
@@ -36,7 +36,7 @@ def compiled_java(*names: str) -> Path:
 
 
 def go_program() -> Path:
-    """The round trip of the Go SDK, built."""
+    """The compiled round trip of the Go SDK."""
     sources = [SDKS / "go" / "go.mod", SDKS / "go" / "main.go"]
 
     def build(folder: Path) -> None:
@@ -49,7 +49,7 @@ def go_program() -> Path:
 
 
 def node_program() -> Path:
-    """The round trip of the Node SDK, with what it needs beside it."""
+    """The round trip of the Node SDK, with its packages."""
     sources = [SDKS / "node" / "package.json", SDKS / "node" / "roundtrip.js"]
 
     def build(folder: Path) -> None:
@@ -61,13 +61,13 @@ def node_program() -> Path:
 
 
 def rust_program(*, build: bool) -> Path | None:
-    """The round trip of the Rust SDK. Its build takes a quarter of an hour and more: None if nobody asked for that."""
+    """The round trip of the Rust SDK; None if it is not built. With `build`, build it, in 15 minutes or more."""
     sources = [SDKS / "rust" / "Cargo.toml", SDKS / "rust" / "main.rs"]
 
     def compile_it(folder: Path) -> None:
         for source in sources:
             shutil.copy(source, folder)
-        # beside the folder, not in it: when our program changes, the crates are there already
+        # outside the folder: the compiled crates stay when the program changes
         command = ["cargo", "build", "--quiet", "--target-dir", str(folder.parent / "rust-target")]
         _run(command, folder, timeout_s=_RUST_BUILD_TIMEOUT_S)
         shutil.copy(folder.parent / "rust-target" / "debug" / "interop", folder)
@@ -76,7 +76,7 @@ def rust_program(*, build: bool) -> Path | None:
 
 
 def python_with(requirement: str) -> Path:
-    """A Python of its own that has this package."""
+    """A Python environment with this package."""
 
     def build(folder: Path) -> None:
         _run([sys.executable, "-m", "venv", str(folder / "venv")], folder)
@@ -87,26 +87,26 @@ def python_with(requirement: str) -> Path:
 
 
 def run(command: Iterable[str], *, home: Path, timeout_s: float = _RUN_TIMEOUT_S) -> str:
-    """What a program printed; an error if it fails."""
+    """The output of a program; an error if it fails."""
     home.mkdir(parents=True, exist_ok=True)
     return _run(list(command), home, timeout_s=timeout_s, keep_home=False)
 
 
 def java_program(main: str, *arguments: str, flags: tuple[str, ...] = (), home: Path) -> list[str]:
-    """The command that runs one of tests/java's programs."""
+    """The command for a program of tests/java."""
     class_path = os.pathsep.join([str(PROJECT / "silent"), str(compiled_java(main)), f"{fetch_jars()}/*"])
     return ["java", *CLIENT_FLAGS, f"-Duser.home={home}", *flags, "-cp", class_path, main, *arguments]
 
 
 def mqadmin(*commands: str, home: Path) -> str:
-    """What these commands print, one after the other."""
+    """The output of these commands."""
     lines = "".join("\t".join(command.split()) + "\n" for command in commands)
     home.mkdir(parents=True, exist_ok=True)
     return _run(java_program("MqAdmin", home=home), home, timeout_s=_RUN_TIMEOUT_S, given=lines, keep_home=False)
 
 
 def _built(name: str, sources: Iterable[Path], build: Callable[[Path], None]) -> Path:
-    """A folder made by `build`, once for these sources. Two processes may ask at once: one builds, one waits."""
+    """A folder made by `build`, once for these sources. Of two processes one builds and the other waits."""
     sources = list(sources)
     folder = _folder(name)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ def _run(
     given: str = "",
     keep_home: bool = True,
 ) -> str:
-    """What it printed. With `keep_home=False` the folder is its home: nothing is left in anybody's own."""
+    """The output. With `keep_home=False` the folder is its home, so that it writes nothing into the user's."""
     environment = {name: value for name, value in os.environ.items() if name != "NAMESRV_ADDR"}
     try:
         done = subprocess.run(

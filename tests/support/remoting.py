@@ -132,7 +132,7 @@ def register(
     return Request(code=103, opaque=opaque, ext=ext, body=body)
 
 
-def eventually(condition: Callable[[], bool], what: str, *, within_s: float = 20.0) -> None:
+def eventually(condition: Callable[[], bool], what: str, *, within_s: float = 60.0) -> None:
     """Poll until the condition holds."""
     deadline = time.monotonic() + within_s
     while not condition():

@@ -1,4 +1,4 @@
-"""One of the servers being compared: its connections by name, and what it answers."""
+"""One of the compared servers: its named connections and its replies."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,13 +10,14 @@ from tests.support.compare import parse_body
 from tests.support.differential.steps import Ask, Expectation
 from tests.support.remoting_frames import Link, Reply, Request, Silence
 
-PROBE: Final = Request(code=9998, opaque=77_777_777)  # answered with code 3 whatever the server's state
-QUIET_S: Final = 0.25  # how long bytes that nobody need answer are waited for before the probe is sent after them
+PROBE: Final = Request(code=9998, opaque=77_777_777)  # the reply has code 3 in any state
+QUIET_S: Final = 0.25  # wait for a reply that may not come, before the probe
 PROBE_TIMEOUT_S: Final = 1.0
-SETTLE_TIMEOUT_S: Final = 5.0
-VIEW: Final = "view"  # the connection of the harness's own questions
+RESET_TIMEOUT_S: Final = 1.0  # then the next, stronger way to empty the server
+SETTLE_TIMEOUT_S: Final = 30.0
+VIEW: Final = "view"  # the connection for queries of the harness
 ORDERS: Final = "ORDER_TOPIC_CONFIG"
-# waitSecondsForService: the two servers did not start at the same moment, so the gate is shut for ever or not at all
+# waitSecondsForService: the servers started at different times, so the waiting period must never end or never start
 FIRST_SETTINGS: Final = b"""\
 deleteTopicWithBrokerRegistration=false
 enableAllTopicList=true
@@ -95,15 +96,18 @@ class Endpoint:
             return link.receive(timeout_s=QUIET_S)
         except Silence:
             link.send(PROBE.encode())
-            return link.receive(timeout_s=PROBE_TIMEOUT_S)
+            began = time.monotonic()
+            self.ask(PROBE.code)
+            round_trip_s = time.monotonic() - began  # long on a busy machine
+            return link.receive(timeout_s=max(PROBE_TIMEOUT_S, 50 * round_trip_s))
 
     def ask(self, code: int, ext: dict[str, str] | None = None, body: bytes = b"") -> Reply:
-        """A question of the harness's own."""
+        """Send a query of the harness."""
         self._opaque += 1
         return self._link(VIEW).ask(Request(code=code, ext=ext, body=body, opaque=self._opaque))
 
     def ask_all(self, questions: Sequence[Ask], tag: str) -> list[Reply]:
-        """Many questions at once, told apart by their opaque; the answers in the order of the questions."""
+        """Pipeline many queries; the replies are in the order of the queries."""
         link = self._link(VIEW)
         for question in questions:
             link.send(question.data(tag))
@@ -116,12 +120,12 @@ class Endpoint:
         return [answers[question.opaque] for question in questions]
 
     def cluster_info(self) -> dict[str, Any]:
-        """106, taken apart."""
+        """The parsed reply to 106."""
         info: dict[str, Any] = parse_body(self.ask(106).body)
         return info
 
     def is_live(self, cluster: str, addr: str) -> bool:
-        """Whether this address has a lease; as a heartbeat, it also renews it."""
+        """Whether this address has a lease. The query is a heartbeat, which renews the lease."""
         ext = {"clusterName": cluster, "brokerAddr": addr, "brokerName": "", "brokerId": "0"}
         return bool(self.ask(322, ext).body)
 
@@ -129,7 +133,7 @@ class Endpoint:
         return not self.is_live(cluster, addr)
 
     def until(self, happened: Callable[[], bool], *, timeout_s: float = SETTLE_TIMEOUT_S) -> bool:
-        """Wait for something that the server does a moment later; false where it does not come."""
+        """Wait for a delayed effect; false after the timeout."""
         deadline = time.monotonic() + timeout_s
         while not happened():
             if time.monotonic() > deadline:
@@ -138,7 +142,7 @@ class Endpoint:
         return True
 
     def barrier(self) -> None:
-        """Wait until all unregistrations sent so far are done: they go through one queue, this one last."""
+        """Wait for all earlier unregistrations: they share a queue, and this one is its last entry."""
         self._opaque += 1
         name = f"barrier-{self._opaque}"
         ext = {"clusterName": name, "brokerName": name, "brokerAddr": name, "brokerId": "0"}
@@ -146,25 +150,25 @@ class Endpoint:
         deadline = time.monotonic() + SETTLE_TIMEOUT_S
         gone = False
         while not gone and time.monotonic() < deadline:
-            self.ask(104, ext)  # again and again: in Java one bad unregistration takes those drained with it along
+            self.ask(104, ext)  # repeated: in Java a bad unregistration discards its whole batch
             gone = self.until(partial(self.is_gone, name, name), timeout_s=0.2)
-        self.ask(304)  # takes the lock that the batch holds to its end
+        self.ask(304)  # waits for the lock of the batch
 
     def keep_alive(self) -> None:
-        """Say something over every connection, so that none is closed for idleness."""
+        """Send a request over every connection, so that none is idle for too long."""
         for conn in tuple(self._links):
             self.exchange(conn, PROBE.encode(), expect="answer")
 
     def reset(self) -> None:
-        """Back to an empty server with the settings that runs begin with; by a restart where nothing else helps."""
+        """Return to an empty server with the initial settings; restart it if necessary."""
         self.close()
-        if not self.until(self.is_empty, timeout_s=1.0):
+        if not self.until(self.is_empty, timeout_s=RESET_TIMEOUT_S):
             self._unregister_all()
-            if not self.until(self.is_empty, timeout_s=1.0):
+            if not self.until(self.is_empty, timeout_s=RESET_TIMEOUT_S):
                 self.close()
                 self.address = self._restart()
-        assert self.is_empty(), f"{self.name} does not become empty"
-        # a namespace is never forgotten: so that it makes no difference, this one is there from the start
+        assert self.is_empty(), f"{self.name} is not empty"
+        # a namespace is never removed, so this one exists from the start
         self.ask(100, {"namespace": ORDERS, "key": "any", "value": "any"})
         for key in parse_body(self.ask(219, {"namespace": ORDERS}).body)["table"]:
             self.ask(102, {"namespace": ORDERS, "key": key})
@@ -172,7 +176,7 @@ class Endpoint:
             assert self.ask(318, body=text).code == 0
 
     def is_empty(self) -> bool:
-        """Whether no broker is known."""
+        """Whether no broker is registered."""
         info = self.cluster_info()
         return not info["brokerAddrTable"] and not info["clusterAddrTable"]
 
@@ -183,7 +187,7 @@ class Endpoint:
                 self.ask(104, ext)
 
     def is_closed(self, conn: str, *, timeout_s: float) -> bool:
-        """Whether the server closes this connection within that time."""
+        """Whether the server closes this connection in time."""
         try:
             return self._link(conn).receive(timeout_s=timeout_s) is None
         except Silence:

@@ -17,7 +17,7 @@ NOW_WITHIN_MS: Final = 600_000
 
 
 def same(question: Ask | Register | OddRegister | Raw, reference: Answer, subject: Answer) -> bool:
-    """Whether the subject answered as the reference did."""
+    """Whether both replies are equivalent."""
     ends = (reference.closed, reference.silent, reference.leftover, len(reference.replies))
     if ends != (subject.closed, subject.silent, subject.leftover, len(subject.replies)):
         return False
@@ -68,7 +68,7 @@ def _in_standard_profile(question: Ask | Register | OddRegister | Raw) -> bool:
 
 
 def _without_now(value: Any) -> Any:
-    """A data version that was sent without timestamp has the time of its arrival."""
+    """A data version without timestamp gets the time of its arrival."""
     if isinstance(value, Mapping):
         stamp = value.get("timestamp")
         if isinstance(stamp, int) and abs(time.time() * 1000 - stamp) < NOW_WITHIN_MS:

@@ -1,4 +1,4 @@
-"""Every difference from Java that is meant, by name: what to expect, and what to keep Java from doing to itself.
+"""All deliberate differences from Java, by name: the expected replies, and steps that would corrupt Java's tables.
 
 A rule either excuses one pair of answers, or acts before a step that would leave Java's tables in a state that
 Routebook avoids on purpose: the step is skipped, or followed by requests that bring Java back. Each rule names its
@@ -38,18 +38,18 @@ _CONTROL: Final = re.compile(
 
 @dataclass(frozen=True)
 class Skip:
-    """Do not take this step: Java's tables would not recover from it."""
+    """Skip this step: Java's tables would not recover from it."""
 
 
 @dataclass(frozen=True)
-class Mend:
-    """Take the step, then these requests, on both servers; `gone`: only if that broker has lost that address."""
+class Repair:
+    """Take the step, then send these requests to both servers; `gone`: only if that broker has lost that address."""
 
     requests: tuple[Ask, ...]
     gone: tuple[str, str] | None = None
 
 
-Action: TypeAlias = Skip | Mend
+Action: TypeAlias = Skip | Repair
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Known:
 
 
 def _names(question: Question) -> dict[str, str]:
-    """The names that a registration or unregistration is about; missing and empty ones are not in it."""
+    """The names in a registration or unregistration, without missing and empty ones."""
     fields = ("clusterName", "brokerName", "brokerAddr")
     if isinstance(question, Register):
         given = {"clusterName": question.cluster, "brokerName": question.broker, "brokerAddr": question.addr}
@@ -93,12 +93,12 @@ def _names_missing(question: Question, java: Answer, ours: Answer, state: State)
 
 
 def _null_filter_server_guard(step: Step, state: State) -> Action | None:
-    """Java keeps a filter server without a name, and shows it as null."""
+    """Java keeps a filter server without a name and returns it as null."""
     return Skip() if isinstance(step, OddRegister) and b'"filterServerList":[null]' in step.body else None
 
 
 def _ghost_guard(step: Step, state: State) -> Action | None:
-    """Java mutates first and checks later: a refused registration leaves its traces."""
+    """Java changes its tables before it validates: a rejected registration leaves traces."""
     if not isinstance(step, Register) or len(_names(step)) < 3:
         return None
     group = state.groups.get(state.fill(step.broker))
@@ -111,7 +111,7 @@ def _ghost_guard(step: Step, state: State) -> Action | None:
         return Skip()  # Java: an exception half-way where the id is new, half a registration where it is not
     if unknown_id and (step.table is None or len(step.table) == 1):
         if group is None:
-            return Mend((_unregister(step),))
+            return Repair((_unregister(step),))
         touched = (group.acting, group.zone) != (step.acting, _filled_zone(step, state))
         return Skip() if touched or elsewhere else None
     if holder is not None and holder != addr:
@@ -138,7 +138,7 @@ def _unregister(step: Register, *, addr: str | None = None, broker: str | None =
 
 
 def _replaced_guard(step: Step, state: State) -> Action | None:
-    """Another address takes an id: Java keeps the lease of the old one, which nothing can end any more."""
+    """Another address takes an id: Java keeps the lease of the old one forever."""
     if not isinstance(step, Register) or len(_names(step)) < 3:
         return None
     group = state.groups.get(state.fill(step.broker))
@@ -146,7 +146,7 @@ def _replaced_guard(step: Step, state: State) -> Action | None:
     if holder is None or holder == state.fill(step.addr):
         return None
     # the name of nobody: Java then drops the lease and touches nothing else
-    return Mend((_unregister(step, addr=holder, broker="nobody"),), gone=(state.fill(step.broker), holder))
+    return Repair((_unregister(step, addr=holder, broker="nobody"),), gone=(state.fill(step.broker), holder))
 
 
 def _mislabelled(question: Question, java: Answer, ours: Answer, state: State) -> bool:
@@ -158,7 +158,7 @@ def _mislabelled(question: Question, java: Answer, ours: Answer, state: State) -
 
 
 def _damaged(question: Question, java: Answer, ours: Answer, state: State) -> bool:
-    """Java inflates as far as it needs, and need not come to the checksum at the end."""
+    """Java inflates only as much as it needs and may not reach the checksum."""
     wanted = isinstance(question, OddRegister) and question.ext.get("compressed", "").lower() == "true"
     told = ours.replies[0].remark or "" if _codes(java, ours) in ((0, 1), (1, 1)) else ""
     return wanted and told.startswith(("the body is not a zlib stream", "the zlib stream of the body is cut short"))
@@ -194,7 +194,7 @@ def _bad_unregister(question: Question, java: Answer, ours: Answer, state: State
 
 
 def _absent_unregister_guard(step: Step, state: State) -> Action | None:
-    """104 of an address that is not there: Java takes the write permission of its group, if that has no master."""
+    """104 of an absent address: Java removes the write permission of its group if it has no master."""
     if not isinstance(step, Ask) or step.code != 104 or not _is_whole_unregister(step):
         return None
     names = {key: state.fill(value) for key, value in _names(step).items()}
@@ -205,7 +205,7 @@ def _absent_unregister_guard(step: Step, state: State) -> Action | None:
 
 
 def _late_unregister_guard(step: Step, state: State) -> Action | None:
-    """104 over a connection that the broker has left: Java takes the newer registration away."""
+    """104 over a former connection of the broker: Java removes the newer registration."""
     if not isinstance(step, Ask) or step.code != 104:
         return None
     names = _names(step)
@@ -216,7 +216,7 @@ def _late_unregister_guard(step: Step, state: State) -> Action | None:
 
 
 def _shared_channel_guard(step: Step, state: State) -> Action | None:
-    """The close of a connection with several brokers: Java removes one of them."""
+    """Close of a connection with several brokers: Java removes only one of them."""
     return Skip() if isinstance(step, Drop) and len(state.leases_of(step.conn)) > 1 else None
 
 
@@ -234,7 +234,7 @@ def _forgotten_mappings(question: Question, java: Answer, ours: Answer, state: S
 
 
 def _nameless_mapping(question: Question, java: Answer, ours: Answer, state: State) -> bool:
-    """A mapping without `bname`: Java can no longer encode the topic's route."""
+    """A mapping without `bname`: Java cannot encode the route of the topic afterwards."""
     wanted = question.code == 105 and _codes(java, ours) == (1, 0)
     return wanted and "java.util.TreeMap.compare" in (java.replies[0].remark or "")
 
@@ -266,14 +266,14 @@ def _setting_refused(question: Question, java: Answer, ours: Answer, state: Stat
 
 
 def _setting_refused_guard(step: Step, state: State) -> Action | None:
-    """Refused as a whole here, taken as a whole there: other settings in the same request would then differ."""
+    """Routebook rejects the whole request, Java accepts it: other settings in it would differ afterwards."""
     lines = setting_lines(step) if isinstance(step, Ask) else {}
     refused = [key for key in lines if key in LOCAL_KEYS or key.startswith("routebook.")]
     return Skip() if refused and len(lines) > 1 else None
 
 
 def _odd_boolean_guard(step: Step, state: State) -> Action | None:
-    """What is not `true` is false to Java; here it is not taken, and the remark says so."""
+    """Java reads anything except `true` as false; Routebook rejects it with a remark."""
     lines = setting_lines(step) if isinstance(step, Ask) else {}
     flags = RUN_TIME_SETTINGS - {"waitSecondsForService"}
     odd = [key for key, value in lines.items() if key in flags and value.lower() not in ("true", "false")]
@@ -301,7 +301,7 @@ def _http(question: Question, java: Answer, ours: Answer, state: State) -> bool:
 
 
 def _codes(java: Answer, ours: Answer) -> tuple[int | None, int | None]:
-    """The codes of two single answers; None stands for anything else."""
+    """The codes of two single replies; None for anything else."""
     left, right = (answer.replies[0].code if len(answer.replies) == 1 else None for answer in (java, ours))
     return left, right
 

@@ -1,4 +1,4 @@
-"""The small world in which the random steps move: few names, so that they meet again and again."""
+"""The names that random steps use: few, so that steps affect the same objects."""
 
 from dataclasses import dataclass
 from typing import Final

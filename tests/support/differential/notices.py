@@ -1,4 +1,4 @@
-"""What a NameServer tells brokers of its own accord (905): listeners in their place, and a script that provokes it."""
+"""Notices of a NameServer to brokers (905): listeners in place of brokers, and a script that causes notices."""
 
 import select
 import socket
@@ -18,7 +18,7 @@ MEMBERS: Final = ("master", "slave1", "slave2")
 
 
 class Listeners:
-    """Stands for the brokers of one group: takes connections at their addresses and keeps what comes."""
+    """Listens at the addresses of the brokers of one group and records the notices."""
 
     def __init__(self, sockets: dict[str, socket.socket]) -> None:
         self._servers = sockets
@@ -26,7 +26,7 @@ class Listeners:
         self.addrs = {name: f"127.0.0.1:{server.getsockname()[1]}" for name, server in sockets.items()}
 
     def notices(self) -> set[Notice]:
-        """All that came since last asked, addresses as names."""
+        """The notices since the last call, with names for addresses."""
         found = set()
         deadline = time.monotonic() + QUIET_S
         while (left := deadline - time.monotonic()) > 0:
@@ -65,7 +65,7 @@ def listening() -> Iterator[Listeners]:
 
 
 def group_script(addrs: dict[str, str], *, acting: bool) -> list[Step]:
-    """A group that fills from behind and empties from the front: each step changes who is least."""
+    """A group that gains members with ever lower ids and loses the lowest first: each step changes the lowest id."""
     extra = {"enableActingMaster": str(acting).lower()}
 
     def member(name: str, broker_id: int) -> Register:
@@ -97,7 +97,7 @@ def group_script(addrs: dict[str, str], *, acting: bool) -> list[Step]:
 
 
 def play(endpoint: Endpoint, *, acting: bool, tag: str) -> list[tuple[str, list[Notice]]]:
-    """What each step of the script makes this server say, and to whom."""
+    """The notices after each step of the script, and their receivers."""
     seen = []
     with listening() as listeners:
         endpoint.reset()

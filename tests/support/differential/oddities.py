@@ -1,4 +1,4 @@
-"""Odd and broken input: lenient JSON that fastjson2 reads or refuses, broken frames, bodies that are almost right."""
+"""Unusual and invalid input: lenient JSON that fastjson2 accepts or rejects, broken frames, nearly valid bodies."""
 
 import json
 import random
@@ -17,7 +17,7 @@ CHUNKS: Final = (b"\x00", b"\xff", b"{}", b"[]", b"null", b"\x00\x00\x00\x04", b
 
 
 class Oddities:
-    """Draws broken things, with the random source of the whole run."""
+    """Generates invalid input from the random source of the run."""
 
     def __init__(self, source: random.Random) -> None:
         self._random = source
@@ -26,7 +26,7 @@ class Oddities:
     # --- headers ------------------------------------------------------------------------------------------------------
 
     def header(self) -> Raw:
-        """A JSON header with one or two oddities in it; what it asks changes nothing."""
+        """A JSON header with one or two oddities; the request changes nothing."""
         rng = self._random
         fields: dict[str, Any] = {
             "code": rng.choice(SAFE_CODES),
@@ -51,7 +51,7 @@ class Oddities:
 
     def frame(self) -> Raw:
         kind = self._random.choice(
-            (self._spoiled_frame, self._binary_frame, self._proxy, self._stranger, self._garbage)
+            (self._spoiled_frame, self._binary_frame, self._proxy, self._foreign_protocol, self._garbage)
         )
         return kind()
 
@@ -106,7 +106,7 @@ class Oddities:
         )
         return Raw(content=prefix + request, about="PROXY header")
 
-    def _stranger(self) -> Raw:
+    def _foreign_protocol(self) -> Raw:
         first = self._random.choice(
             (
                 b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -132,7 +132,7 @@ class Oddities:
     # --- bodies -------------------------------------------------------------------------------------------------------
 
     def registration(self) -> OddRegister:
-        """A registration body with one or two oddities, or a compressed one that is spoiled, or odd header values."""
+        """A registration with an unusual body, a damaged compressed body, or unusual header values."""
         rng = self._random
         self._count += 1
         name = f"odd{self._count}"
@@ -213,7 +213,7 @@ class Oddities:
         return text, {}, f"body {what}", version
 
     def _wrong_types(self, name: str) -> tuple[bytes, dict[str, str], str, int]:
-        """One value anywhere in the body is of another type, missing, or null."""
+        """One value anywhere in the body has another type, is missing, or is null."""
         rng = self._random
         document = self._document(name)
         path = _any_path(document, rng)
@@ -229,7 +229,7 @@ class Oddities:
         return text.encode(), {}, f"{'.'.join(map(str, path))} = {value!r}", 513
 
     def _compact_body(self, name: str) -> tuple[bytes, dict[str, str], str, int]:
-        """The compressed form, spoiled in one place."""
+        """The compressed form, damaged in one place."""
         rng = self._random
         lines = [f"{name}-{n} 4 4 6 SINGLE_TAG {{}}" for n in range(2)]  # no placeholder: it would be deflated
         lines[0] = rng.choice(
@@ -268,7 +268,7 @@ class Oddities:
         return body, {"compressed": compressed}, f"compressed body {about}, {lines[0]!r}, {filters!r}", version
 
     def _odd_fields(self, name: str) -> tuple[bytes, dict[str, str], str, int]:
-        """A right body under a header with odd values."""
+        """A valid body with unusual header values."""
         rng = self._random
         extra = rng.choice(
             (
@@ -295,7 +295,7 @@ class Oddities:
 
 
 def _any_path(document: Any, rng: random.Random) -> list[Any]:
-    """A way to some value inside the document."""
+    """A path to a random value of the document."""
     path: list[Any] = []
     while isinstance(document, (dict, list)) and document and (not path or rng.random() < 0.8):
         step = rng.choice(list(document)) if isinstance(document, dict) else rng.randrange(len(document))

@@ -1,4 +1,4 @@
-"""Takes steps on both servers, waits for what happens a moment later, and compares what they say."""
+"""Takes steps on both servers, waits for delayed effects, and compares the replies."""
 
 import itertools
 import string
@@ -11,7 +11,7 @@ from typing import Final
 from tests.support.compare import parse_body
 from tests.support.differential.endpoint import SETTLE_TIMEOUT_S, VIEW, Answer, Endpoint
 from tests.support.differential.judge import same
-from tests.support.differential.known import KNOWN, RUN_TIME_SETTINGS, Known, Mend, Question, Skip, setting_lines
+from tests.support.differential.known import KNOWN, RUN_TIME_SETTINGS, Known, Question, Repair, Skip, setting_lines
 from tests.support.differential.names import BROKERS, CLUSTERS, NAMESPACES, TOPICS
 from tests.support.differential.state import Group, Lease, State
 from tests.support.differential.steps import Ask, Drop, OddRegister, Register, Step
@@ -24,7 +24,7 @@ CHANGING_CODES: Final = {100, 102, 103, 104, 205, 216, 217, 318, 327}
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """The first question that the two answered differently, and after which step it was asked."""
+    """The first request with different replies, and the step before it."""
 
     index: int = -1
     question: Question
@@ -49,7 +49,7 @@ class Runner:
         return self.reference, self.subject
 
     def run(self, steps: Sequence[Step]) -> Difference | None:
-        """Take the steps from an empty state; the first difference ends it."""
+        """Take the steps from an empty state, until the first difference."""
         for endpoint in self.both:
             endpoint.reset()
         self._state = State(tag=_tag(next(_RUNS)))
@@ -76,8 +76,8 @@ class Runner:
         else:
             difference = self._ask(step)
         for action in actions:
-            if isinstance(action, Mend):
-                self._mend(action)
+            if isinstance(action, Repair):
+                self._repair(action)
         return difference
 
     def _drop(self, step: Drop) -> None:
@@ -117,7 +117,7 @@ class Runner:
     # --- what a step did ----------------------------------------------------------------------------------------------
 
     def _learn_lease(self, step: Register, *, taken: bool) -> Difference | None:
-        """Whether the broker is alive now; both must agree on its data version."""
+        """Record whether the broker is registered; both must agree on its data version."""
         state = self._state
         key = state.key(step)
         version = f'{{"counter":{step.counter},"stateVersion":{step.state_version},"timestamp":{step.timestamp}}}'
@@ -130,13 +130,13 @@ class Runner:
             stored = parse_body(reference.replies[0].body)
             state.leases[key] = Lease(step.conn, stored["stateVersion"])
             state.former.setdefault(key, set()).add(step.conn)
-        self._notice_lost_mappings()
+        self._record_lost_mappings()
         for topic, info in step.mappings.items():
             pair = (state.fill(topic), state.fill(info["bname"]))
             state.mapped.add(pair)
             if self._same_mapping(*pair):
                 state.forgotten_mappings.discard(pair)
-        self._notice_lost_mappings()
+        self._record_lost_mappings()
         return None
 
     def _same_mapping(self, topic: str, broker: str) -> bool:
@@ -147,7 +147,7 @@ class Runner:
         return shown[0] is not None and shown[0] == shown[1]
 
     def _look_at_odd(self, step: OddRegister, difference: Difference | None, *, agreed: bool) -> Difference | None:
-        """What an odd registration did, then away with it: Java may have stopped half-way."""
+        """Compare the effect of an odd registration, then remove it: Java may have stopped half-way."""
         names = {key: step.ext.get(key, "") for key in ("clusterName", "brokerName", "brokerAddr")}
         questions = [
             _ask_data_version((names["clusterName"], names["brokerAddr"]), b""),
@@ -159,13 +159,13 @@ class Runner:
             difference = None  # whatever it is: Java answered 0 and did half of it
         elif agreed:
             difference = self._compare_all(questions)
-        self._mend(Mend((Ask(conn=VIEW, code=104, ext={**names, "brokerId": "0"}),)))
+        self._repair(Repair((Ask(conn=VIEW, code=104, ext={**names, "brokerId": "0"}),)))
         for endpoint in self.both:
             endpoint.drop(step.conn)
         return difference
 
     def _stopped_halfway(self, names: dict[str, str]) -> bool:
-        """Whether Java knows the group but not the lease: an exception in the middle (see `no-ghosts`)."""
+        """Whether Java has the group but not the lease, after an exception (see `no-ghosts`)."""
         cluster, broker, addr = (self._state.fill(name) for name in names.values())
         self._refresh_groups()
         return broker in self._state.groups and not self.reference.is_live(cluster, addr)
@@ -177,20 +177,20 @@ class Runner:
         elif step.code == 318:
             state.restart_settings |= setting_lines(step).keys() - RUN_TIME_SETTINGS
         elif step.code == 216:
-            self._notice_lost_mappings()
+            self._record_lost_mappings()
             topic = state.fill((step.ext or {}).get("topic", ""))
             state.forgotten_mappings |= {pair for pair in state.mapped if pair[0] == topic}
         if step.flag & 2 and step.code in CHANGING_CODES:
             self._await_agreement()
 
-    def _mend(self, mend: Mend) -> None:
-        if mend.gone is not None:
+    def _repair(self, repair: Repair) -> None:
+        if repair.gone is not None:
             self._refresh_groups()
-            broker, addr = mend.gone
+            broker, addr = repair.gone
             group = self._state.groups.get(broker)
             if group is not None and addr in group.members.values():
                 return
-        for request in mend.requests:
+        for request in repair.requests:
             for endpoint in self.both:
                 endpoint.exchange(request.conn, request.data(self._state.tag), expect="answer")
         self._await_unregistration()
@@ -200,29 +200,29 @@ class Runner:
     def _await_unregistration(self) -> None:
         for endpoint in self.both:
             endpoint.barrier()
-        self._forget_the_dead()
+        self._remove_expired()
 
     def _await_removal(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Java does not wait until the brokers of a closed connection are gone; the next step should."""
+        """Java removes the brokers of a closed connection asynchronously; the next step must wait."""
         for cluster, addr in keys:
             for endpoint in self.both:
                 endpoint.until(partial(endpoint.is_gone, cluster, addr))
                 endpoint.ask(304)  # takes the lock that the removal holds to its end
-        self._forget_the_dead()
+        self._remove_expired()
 
     def _await_agreement(self) -> None:
-        """After a one-way request nothing says when it is done."""
+        """A one-way request has no reply: wait until both servers agree."""
         deadline = time.monotonic() + SETTLE_TIMEOUT_S
         while self._compare_everything() is not None and time.monotonic() < deadline:
             pass
 
-    def _forget_the_dead(self) -> None:
+    def _remove_expired(self) -> None:
         state = self._state
         state.leases = {key: lease for key, lease in state.leases.items() if self.reference.is_live(*key)}
-        self._notice_lost_mappings()
+        self._record_lost_mappings()
 
-    def _notice_lost_mappings(self) -> None:
-        """Static mappings go with their topic and broker; Java keeps them."""
+    def _record_lost_mappings(self) -> None:
+        """Routebook removes static mappings with their topic and broker; Java keeps them."""
         state = self._state
         if not state.mapped:
             return
@@ -260,7 +260,7 @@ class Runner:
 
 
 def _everything() -> list[Ask]:
-    """Questions that together show all that the tables hold."""
+    """Requests whose replies together contain the whole tables."""
     plain = [Ask(conn=VIEW, code=code) for code in (106, 206, 304, 311, 312, 313, 319)]
     routes = [Ask(conn=VIEW, code=105, ext={"topic": topic}, version=v) for topic in TOPICS for v in (513, 400)]
     zones = [

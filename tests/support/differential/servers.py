@@ -1,4 +1,4 @@
-"""The servers that are compared, each in a process of its own that can be started afresh."""
+"""The compared servers, each in a process that can be restarted."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
@@ -12,7 +12,7 @@ from tests.support.process import serving
 
 @contextmanager
 def java(folder: Path, name: str = "java") -> Iterator[Endpoint]:
-    """A Java NameServer that can be started afresh."""
+    """A restartable Java NameServer."""
     homes = (folder / f"{name}-{number}" for number in count())
     with _restartable(name, lambda: java_nameserver(next(homes))) as endpoint:
         yield endpoint
@@ -20,7 +20,7 @@ def java(folder: Path, name: str = "java") -> Iterator[Endpoint]:
 
 @contextmanager
 def routebook(folder: Path) -> Iterator[Endpoint]:
-    """A Routebook that can be started afresh."""
+    """A restartable Routebook."""
     homes = (folder / f"routebook-{number}" for number in count())
     with _restartable("routebook", lambda: _routebook(next(homes))) as endpoint:
         yield endpoint

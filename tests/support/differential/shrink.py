@@ -1,4 +1,4 @@
-"""Makes a list of steps that shows a difference as short as can be found within a bound of time."""
+"""Shortens a list of steps that shows a difference, within a time limit."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ def shrink(
     run: Callable[[Sequence[Step]], Difference | None],
     budget_s: float,
 ) -> tuple[list[Step], Difference]:
-    """Delta debugging: drop ever smaller pieces as long as a difference remains; each try starts from empty servers."""
+    """Delta debugging: remove ever smaller parts while a difference remains; each attempt starts with empty servers."""
     deadline = time.monotonic() + budget_s
     shortest, found = list(steps[: difference.index + 1]), difference
     for length in (1, 2, 4, 8, 16, 32):  # most differences need only the last few steps

@@ -1,4 +1,4 @@
-"""JSON as people and old programs write it: with one or two things in it that the standard does not allow."""
+"""JSON with one or two deviations from the standard, as in hand-written files and old programs."""
 
 import json
 import random
@@ -7,26 +7,26 @@ from typing import Any
 
 
 class _Odd(str):
-    """A token that has been changed already."""
+    """A token that was already changed."""
 
     __slots__ = ()
 
 
 class SloppyJson:
-    """Writes JSON with one or two things in it that the standard does not allow, or that are unusual."""
+    """Writes JSON with one or two invalid or unusual tokens."""
 
     def __init__(self, source: random.Random) -> None:
         self._random = source
 
     def write(self, value: Any) -> tuple[bytes, str]:
-        """The text, and what is odd about it."""
+        """The text, and a description of the deviation."""
         tokens = list(_tokens(value))
         kinds = (self._value, self._value, self._string, self._punctuation, self._edge)
         told = [self._random.choice(kinds)(tokens) for _ in range(self._random.choice((1, 1, 1, 2)))]
         return "".join(tokens).encode("utf-8", "surrogatepass"), " and ".join(told)
 
     def _pick(self, tokens: list[str], wanted: Callable[[str], bool]) -> int | None:
-        """A place that is still as the standard has it."""
+        """The index of an unchanged token."""
         places = [place for place, token in enumerate(tokens) if wanted(token) and not isinstance(token, _Odd)]
         return self._random.choice(places) if places else None
 
@@ -34,7 +34,7 @@ class SloppyJson:
         return _Odd(self._random.choice(ways))
 
     def _value(self, tokens: list[str]) -> str:
-        """Another way to write a number, or none at all."""
+        """Write a number differently, or omit it."""
         place = self._pick(tokens, lambda token: token.lstrip("-").isdigit())
         if place is None:
             return "nothing"
@@ -92,7 +92,7 @@ class SloppyJson:
         return f"{number} as {tokens[place]!r}"
 
     def _string(self, tokens: list[str]) -> str:
-        """Another way to write a string or key."""
+        """Write a string or key differently."""
         place = self._pick(tokens, lambda token: token.startswith('"'))
         if place is None:
             return "nothing"

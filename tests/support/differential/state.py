@@ -1,4 +1,4 @@
-"""What the harness remembers of a run, so that it knows what to wait for and what Java is about to get wrong."""
+"""The state of a run: what the harness must wait for, and which steps would corrupt Java's tables."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,7 @@ from tests.support.differential.steps import PLACEHOLDER, Register
 
 @dataclass(frozen=True)
 class Lease:
-    """A broker that both servers hold to be alive, and the connection over which it registered."""
+    """A broker that is registered at both servers, and its connection."""
 
     conn: str
     state_version: int
@@ -16,7 +16,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class Group:
-    """A broker group as 106 shows it."""
+    """A broker group as in 106."""
 
     cluster: str
     members: dict[int, str]
@@ -31,7 +31,7 @@ class Group:
 
 @dataclass
 class State:
-    """All names in here are filled in (no placeholders)."""
+    """All names are final, without placeholders."""
 
     tag: str
     leases: dict[tuple[str, str], Lease] = field(default_factory=dict)
@@ -49,5 +49,5 @@ class State:
         return self.fill(step.cluster), self.fill(step.addr)
 
     def leases_of(self, conn: str) -> list[tuple[str, str]]:
-        """Brokers that go when this connection closes."""
+        """Brokers that are removed when this connection closes."""
         return [key for key, lease in self.leases.items() if lease.conn == conn]

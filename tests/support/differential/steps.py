@@ -1,4 +1,4 @@
-"""What is done to both servers, one step at a time. Steps are values: a run can be repeated with fewer of them.
+"""The steps of a run. Steps are values: a run can be repeated with fewer of them.
 
 Names hold the placeholder `@@`, which each run fills with two letters of its own, so that what an earlier run left
 behind (Java forgets neither KV namespaces nor static mappings) does not matter. Lengths inside bodies stay right.
@@ -20,7 +20,7 @@ Expectation: TypeAlias = Literal["answer", "nothing", "anything"]
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """One request over the named connection (`new`: over one of its own)."""
+    """One request over the named connection (`new`: over a new one)."""
 
     conn: str
     code: int
@@ -81,7 +81,7 @@ class Topic:
 
 @dataclass(frozen=True, kw_only=True)
 class Register:
-    """A registration whose meaning the harness understands (broken ones are `OddRegister`)."""
+    """A registration that the harness understands (invalid ones are `OddRegister`)."""
 
     conn: str
     cluster: str
@@ -109,12 +109,12 @@ class Register:
 
     @property
     def table(self) -> tuple[Topic, ...] | None:
-        """The topics that arrive: without a body, an empty table."""
+        """The received topics: without a body, an empty table."""
         return () if self.form == "none" else self.topics
 
     @property
     def epoch(self) -> int:
-        """The stateVersion that arrives."""
+        """The received stateVersion."""
         return 0 if self.form == "none" else self.state_version
 
     @property
@@ -127,7 +127,7 @@ class Register:
 
     @property
     def names_missing(self) -> frozenset[str]:
-        """Names that are left out; an empty one in a binary header counts, since it decodes to null."""
+        """Missing names; an empty one in a binary header counts, since it decodes to null."""
         return self.without & {"clusterName", "brokerName", "brokerAddr"}
 
     def data(self, tag: str) -> bytes:
@@ -177,7 +177,7 @@ class Register:
         return plain_json({"filterServerList": self.filter_servers, "topicConfigSerializeWrapper": wrapper})
 
     def _compact(self) -> bytes:
-        """The content of the compressed form: counted parts, each with its length before it."""
+        """The content of the compressed form: a number of parts, each with a length prefix."""
         topics = self.topics or ()
         lines = [f"{topic.name} {topic.read} {topic.write} {topic.perm} SINGLE_TAG {{}}" for topic in topics]
         parts = _counted(plain_json(self._data_version())) + struct.pack(">i", len(lines))
@@ -207,7 +207,7 @@ class Register:
 
 @dataclass(frozen=True, kw_only=True)
 class OddRegister:
-    """A registration with an odd or broken body, of a broker that appears once: looked at, then unregistered again."""
+    """A registration with an unusual or invalid body, of a broker that is unregistered after the comparison."""
 
     name: str  # the one name from which cluster, broker and topics are made
     body: bytes
@@ -243,7 +243,7 @@ class OddRegister:
 
 @dataclass(frozen=True, kw_only=True)
 class Raw:
-    """Bytes over a connection of their own: broken frames, lenient headers, other protocols."""
+    """Bytes over a new connection: broken frames, lenient headers, other protocols."""
 
     content: bytes
     about: str
@@ -254,7 +254,7 @@ class Raw:
     expect: Expectation = "anything"
 
     def gives_opaque(self, opaque: int) -> bool:
-        """Whether this number can be from these bytes; if not, the server invented it."""
+        """Whether these bytes contain this number; otherwise the server generated it."""
         is_json = self.content[4:5] == b"\0"
         return not is_json or opaque in (0, 1) or str(opaque).encode() in self.content
 
@@ -267,7 +267,7 @@ class Raw:
 
 @dataclass(frozen=True, kw_only=True)
 class Drop:
-    """Close a connection, without a word."""
+    """Close a connection."""
 
     conn: str
 
@@ -279,7 +279,7 @@ Step: TypeAlias = Ask | Register | OddRegister | Raw | Drop
 
 
 def plain_json(value: Any) -> str:
-    """JSON as fastjson writes it for a broker: compact, number keys bare."""
+    """JSON as fastjson writes it for a broker: compact, number keys without quotes."""
     if isinstance(value, Mapping):
         items = (
             f"{key if isinstance(key, int) else json.dumps(key)}:{plain_json(item)}" for key, item in value.items()
