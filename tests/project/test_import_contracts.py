@@ -44,6 +44,11 @@ def test_the_contracts_hold(copy: Path) -> None:
         ("lake/spark/session.py", "from routebook.lake.build.steps import STEPS"),
         ("lake/read/query.py", "from routebook.lake.spark.session import open_session"),
         ("lake/reports/scope.py", "from pyspark.sql import DataFrame"),
+        ("server/net/limits.py", "from routebook.server.http.context import HttpContext"),
+        ("server/state/recorder.py", "from routebook.server.net.outbox import Outbox"),
+        ("server/access/denials.py", "from routebook.server.net.limits import Host"),
+        ("server/net/flow_control.py", "from routebook.server.net.connection import Connection"),
+        ("server/http/transport/asgi.py", "from routebook.server.http.api.login import login"),
     ],
     ids=lambda text: text.replace("/", "."),
 )
