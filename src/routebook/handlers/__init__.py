@@ -1,4 +1,4 @@
-"""Requests to outcomes: one table, one function per request code."""
+"""Request handlers: one function per request code, and the table that maps codes to them."""
 
 from collections.abc import Callable
 from typing import Final
@@ -43,7 +43,7 @@ HANDLERS: Final[dict[int, Handler]] = {
 
 
 def dispatch(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> Outcome:
-    """Answer one request. Expected failures become answers here; anything else is the caller's to catch."""
+    """Handle one request. A RequestError becomes a reply; other exceptions propagate to the caller."""
     handler = HANDLERS.get(command.code, _unsupported)
     try:
         return handler(ns, command, caller, now_ms)
@@ -62,4 +62,4 @@ def _refused(refusal: RequestError) -> Reply:
 
 
 def _unsupported(_ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    raise Unsupported(f" request type {command.code} not supported")  # Java: with this leading blank
+    raise Unsupported(f" request type {command.code} not supported")  # Java: with the leading blank

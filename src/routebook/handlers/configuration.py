@@ -1,4 +1,4 @@
-"""Settings over the wire: 318, 319."""
+"""Requests about settings: 318, 319."""
 
 from routebook.effects import SaveSettings
 from routebook.events import SettingChanged
@@ -8,7 +8,7 @@ from routebook.wire.command import Command, Reply
 
 
 def update_namesrv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """318. What can change at run time does; the remark names the rest."""
+    """318. Applies the settings that can change at run time; the remark lists the others."""
     if command.body is None:
         return DONE
     update = ns.settings.update(command.body)
@@ -24,5 +24,5 @@ def update_namesrv_config(ns: NameServer, command: Command, _caller: Caller, _no
 
 
 def get_namesrv_config(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """319."""
+    """319. All settings that Java shows."""
     return Outcome(Reply(body=ns.settings.text().encode()))

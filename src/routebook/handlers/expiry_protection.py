@@ -1,10 +1,10 @@
-"""When most brokers fall silent at once, it is this NameServer's own network that is suspected, and routes are kept.
+"""Mass-expiry protection: keeps routes when so many brokers become silent at once that the network is to blame.
 
-    watching ──► so many ran out, or are about to, within one window ──► preserving
-    preserving ──► few of them are still silent, it lasted too long, or it was switched off ──► watching
+    watching ──► more leases expired, or are about to, within one window than the settings allow ──► protecting
+    protecting ──► few of them are still silent, the maximum duration is over, or it was disabled ──► watching
 
-Only silence counts: a lease that ran out, a connection that was idle. Who closes its connection or unregisters is
-gone at once, in either state. Brokers known from before a restart have their own lease, and do not count.
+Only silence counts: an expired lease or an idle connection. A broker that closes its connection or unregisters is
+removed at once in either state. Recovered brokers have their own lease after a restart and do not count.
 """
 
 from collections.abc import Collection
@@ -13,13 +13,13 @@ from typing import Final
 from routebook.events import Event, PreservationEnd, PreservationEntered, PreservationLeft
 from routebook.model import BrokerKey
 from routebook.routes import RouteTable
-from routebook.settings import PreservationSettings
+from routebook.settings import ExpiryProtectionSettings
 
-_NAMED: Final = 20  # addresses that the event tells
+_MAX_ADDRS: Final = 20  # in the event
 
 
-class Preservation:
-    """`silent` are the brokers that are kept though they ran out, and the last sign of life of each."""
+class ExpiryProtection:
+    """`silent` holds the brokers that are kept although they expired, and the last heartbeat of each."""
 
     __slots__ = ("_returned", "silent", "since_ms")
 
@@ -28,32 +28,32 @@ class Preservation:
         self.since_ms: int | None = None
         self._returned = 0
 
-    def ran_out(
-        self, routes: RouteTable, keys: Collection[BrokerKey], now_ms: int, settings: PreservationSettings
+    def on_silent(
+        self, routes: RouteTable, keys: Collection[BrokerKey], now_ms: int, settings: ExpiryProtectionSettings
     ) -> list[Event]:
-        """These ran out of heartbeat, or their connection was idle: take them into custody if they are too many."""
+        """These brokers expired, or their connection was idle: protect them if there are too many."""
         if not settings.enabled:
             return []
         if self.since_ms is not None:
-            self._keep(routes, keys)
+            self._protect(routes, keys)
             return []
         known, overdue = routes.overdue(now_ms, window_ms=settings.window_ms)
         overdue |= dict.fromkeys(keys)
         if not _too_many(len(overdue), known, settings):
             return []
         self.since_ms = now_ms
-        self._keep(routes, keys)
+        self._protect(routes, keys)
         return [
             PreservationEntered(
                 silent=len(overdue),
                 known=known,
                 window_ms=settings.window_ms,
-                addrs=tuple(key.addr for key in list(overdue)[:_NAMED]),
+                addrs=tuple(key.addr for key in list(overdue)[:_MAX_ADDRS]),
             )
         ]
 
-    def review(self, routes: RouteTable, now_ms: int, settings: PreservationSettings) -> list[Event]:
-        """Who has returned or left since; and whether it is over."""
+    def review(self, routes: RouteTable, now_ms: int, settings: ExpiryProtectionSettings) -> list[Event]:
+        """Drop brokers that returned or left since; end the protection if it is no longer needed."""
         if self.since_ms is None:
             return []
         for key, last_ms in list(self.silent.items()):
@@ -70,11 +70,11 @@ class Preservation:
         known, overdue = routes.overdue(now_ms, window_ms=settings.window_ms, also=self.silent)
         if _too_many(len(overdue), known, settings):
             return []
-        for key in self.silent:  # the network is back: the rest have time to come, too
+        for key in self.silent:  # the network works again: the remaining brokers get a full timeout to return
             routes.lease_table[key].last_update_ms = now_ms
         return [self._leave(PreservationEnd.RETURNED, now_ms)]
 
-    def _keep(self, routes: RouteTable, keys: Collection[BrokerKey]) -> None:
+    def _protect(self, routes: RouteTable, keys: Collection[BrokerKey]) -> None:
         for key in keys:
             lease = routes.lease_table.get(key)
             if lease is not None:
@@ -87,5 +87,5 @@ class Preservation:
         return left
 
 
-def _too_many(silent: int, known: int, settings: PreservationSettings) -> bool:
+def _too_many(silent: int, known: int, settings: ExpiryProtectionSettings) -> bool:
     return silent >= settings.minimum and silent * 100 > known * settings.share

@@ -1,4 +1,4 @@
-"""KV configuration: 100, 101, 102, 219."""
+"""Requests about KV configuration: 100, 101, 102, 219."""
 
 from routebook.effects import SaveKv
 from routebook.errors import BadRequest, NotFound
@@ -11,7 +11,7 @@ from routebook.wire.command import Command, Reply
 
 
 def put_kv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """100. A value of null is kept, and shows nowhere."""
+    """100. A null value is stored, and never returned."""
     namespace, key = command.field("namespace"), command.field("key")
     if namespace is None or key is None:
         raise BadRequest("namespace or key is null")
@@ -21,7 +21,7 @@ def put_kv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms: in
 
 
 def get_kv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """101."""
+    """101. One value."""
     namespace, key = command.field("namespace"), command.field("key")
     value = None if namespace is None or key is None else ns.kv.get(namespace, key)
     if value is None:
@@ -31,7 +31,7 @@ def get_kv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms: in
 
 
 def delete_kv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """102. Deleting nothing is fine."""
+    """102. Deleting a missing key succeeds."""
     namespace, key = command.field("namespace"), command.field("key")
     if namespace is None or key is None:
         return DONE
@@ -39,7 +39,7 @@ def delete_kv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms:
 
 
 def get_kvlist_by_namespace(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """219. An emptied namespace is still there."""
+    """219. All values of a namespace; one without keys still exists."""
     namespace = command.field("namespace")
     table = None if namespace is None else ns.kv.list(namespace)
     if table is None:

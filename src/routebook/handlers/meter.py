@@ -1,7 +1,7 @@
-"""Counts what is too frequent to be told one by one: heartbeats by broker, look-ups by topic and client.
+"""Counts heartbeats by broker and look-ups by topic and client, for one event per minute instead of one per request.
 
-A look-up that came before may cost no more than a dict look-up here: who knows it keeps the rows that it is counted
-into, by the host that asks, and they are taken away when the minute ends.
+The fast path for repeated look-ups keeps a reference to the row that it counts into, by host, so that counting costs a
+dict look-up; these references are cleared when the minute ends.
 """
 
 from collections.abc import Mapping
@@ -12,31 +12,31 @@ from routebook.handlers.outcome import Caller
 from routebook.model import BrokerKey
 from routebook.rollup import HeartbeatRollup, LookupKey, LookupRollup, LookupRow
 
-_MAX_TOPIC: Final = 255  # no broker has a longer one
+_MAX_TOPIC_LENGTH: Final = 255  # brokers accept no longer topic
 
 
 class Meter:
-    """`take` gives what was counted since the last time, as events."""
+    """`take` returns the counts since the last call, as events."""
 
     __slots__ = ("_heartbeats", "_kept", "_lookups", "beat")
 
     def __init__(self, *, max_keys: int) -> None:
         self._heartbeats = HeartbeatRollup()
         self._lookups = LookupRollup(max_keys=max_keys)
-        self._kept: list[dict[str, LookupRow]] = []  # by others, to be emptied when the minute ends
+        self._kept: list[dict[str, LookupRow]] = []  # of the fast path, cleared when the minute ends
         self.beat = self._heartbeats.beat
 
     def row(self, caller: Caller, topic: str, language: str | None, version: int) -> LookupRow:
-        """The row to count this caller's look-up of the topic into."""
+        """The row that counts this caller's look-ups of the topic."""
         lookups = self._lookups
-        if len(topic) > _MAX_TOPIC:
+        if len(topic) > _MAX_TOPIC_LENGTH:
             return lookups.others
         return lookups.row(LookupKey(topic, caller.host, language or "", version)) or lookups.others
 
     def keep_row(
         self, rows: dict[str, LookupRow], caller: Caller, topic: str, language: str | None, version: int
     ) -> LookupRow:
-        """The same, and put into these rows, until the minute ends."""
+        """The same, stored in these rows until the minute ends."""
         row = self.row(caller, topic, language, version)
         if row is not self._lookups.others:
             if not rows:
@@ -50,11 +50,11 @@ class Meter:
 
     @property
     def lookups(self) -> Mapping[LookupKey, LookupRow]:
-        """The look-ups of the running minute; to be read only."""
+        """The look-ups of the current minute; read-only."""
         return self._lookups.rows
 
     def take(self, minute_ms: int) -> list[HeartbeatMinute | LookupMinute]:
-        """The rows of the minute that began at `minute_ms`."""
+        """The events of the minute that began at `minute_ms`."""
         for rows in self._kept:
             rows.clear()
         self._kept.clear()

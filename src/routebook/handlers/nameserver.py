@@ -1,11 +1,11 @@
-"""All state of one NameServer, and what happens to it without a request: lost connections and the scan."""
+"""All state of one NameServer, and its changes without a request: lost connections and the expiry scan."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterable
 
 from routebook.effects import Change
 from routebook.events import BrokerDown, DownReason, Event
-from routebook.handlers.expiry_protection import Preservation
+from routebook.handlers.expiry_protection import ExpiryProtection
 from routebook.handlers.meter import Meter
 from routebook.handlers.outcome import Outcome
 from routebook.handlers.registration_cache import RegistrationCache
@@ -18,15 +18,15 @@ from routebook.wire.bodies import encode_cluster_info
 
 
 class NameServer:
-    """Tables, KV, settings and encoded routes. Requests change it through `dispatch`, one at a time."""
+    """Tables, KV, settings and caches. Requests change it through `dispatch`, one at a time."""
 
     __slots__ = (
         "_cluster_info",
         "cache",
         "exceeded",
+        "expiry_protection",
         "kv",
         "meter",
-        "preservation",
         "registrations",
         "routes",
         "settings",
@@ -37,15 +37,15 @@ class NameServer:
     def __init__(
         self, settings: Settings, *, started_ms: int, kv: KvStore | None = None, routes: RouteTable | None = None
     ) -> None:
-        """`routes` are those from before a restart."""
+        """`routes` is the recovered route table after a restart."""
         self.settings = settings
         self.settings_revision = 0
         self.started_ms = started_ms
         self.kv = kv if kv is not None else KvStore()
         self.routes = routes if routes is not None else RouteTable()
         self.meter = Meter(max_keys=settings.lookup_keys_per_minute)
-        self.preservation = Preservation()
-        self.exceeded: defaultdict[str, int] = defaultdict(int)  # how often which limit was reached
+        self.expiry_protection = ExpiryProtection()
+        self.exceeded: defaultdict[str, int] = defaultdict(int)  # rejected requests by limit
         self.cache = RouteCache(max_bytes=settings.route_cache_bytes)
         self.registrations = RegistrationCache()
         self._cluster_info = (-1, b"")
@@ -55,28 +55,30 @@ class NameServer:
         return self.routes.revision + self.kv.revision + self.settings_revision
 
     def cluster_info(self) -> bytes:
-        """All brokers, encoded once per change: each 5.x broker asks every five seconds."""
+        """All brokers, encoded once per change: each 5.x broker requests them every five seconds."""
         if self._cluster_info[0] != self.routes.revision:
             self._cluster_info = (self.routes.revision, encode_cluster_info(self.routes.cluster_info()))
         return self._cluster_info[1]
 
     def connection_lost(self, connection: int, reason: DownReason, now_ms: int) -> Outcome:
-        """A connection is gone, and every broker that registered over it; unless it was idle as most others are."""
+        """Remove the brokers of a lost connection, unless it was idle and expiry protection keeps them."""
         events: list[Event] = []
-        spare: Container[BrokerKey] = ()
+        protected: Container[BrokerKey] = ()
         if reason is DownReason.IDLE and (keys := self.routes.brokers_of(connection)):
-            events = self.preservation.ran_out(self.routes, keys, now_ms, self.settings.preservation)
-            spare = self.preservation.silent
-        change = self.routes.connection_lost(connection, reason=reason, policy=self.settings.policy, protected=spare)
+            events = self.expiry_protection.on_silent(self.routes, keys, now_ms, self.settings.expiry_protection)
+            protected = self.expiry_protection.silent
+        change = self.routes.connection_lost(
+            connection, reason=reason, policy=self.settings.policy, protected=protected
+        )
         return self._outcome(events, change)
 
     def scan(self, now_ms: int) -> Outcome:
-        """Brokers that were silent for longer than their timeout are gone. Java: scanNotActiveBroker."""
-        routes, preservation, settings = self.routes, self.preservation, self.settings
-        events = preservation.review(routes, now_ms, settings.preservation)
+        """Remove brokers whose lease expired. Java: scanNotActiveBroker."""
+        routes, protection, settings = self.routes, self.expiry_protection, self.settings
+        events = protection.review(routes, now_ms, settings.expiry_protection)
         if not events and (keys := routes.expired_leases(now_ms)):
-            events = preservation.ran_out(routes, keys, now_ms, settings.preservation)
-        return self._outcome(events, routes.expire(now_ms, policy=settings.policy, protected=preservation.silent))
+            events = protection.on_silent(routes, keys, now_ms, settings.expiry_protection)
+        return self._outcome(events, routes.expire(now_ms, policy=settings.policy, protected=protection.silent))
 
     def forget_departed(self, events: Iterable[Event]) -> None:
         """Drop what was remembered of brokers that left: their next request has no predecessor."""

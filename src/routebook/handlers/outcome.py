@@ -1,4 +1,4 @@
-"""What a request comes to: an answer, what happened, and what is still to be done."""
+"""The outcome of a request: a reply, events, and effects to perform."""
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -10,24 +10,24 @@ from routebook.wire.command import Reply
 
 
 class Caller(msgspec.Struct, frozen=True, gc=False):
-    """Who asks: an opaque connection id, the peer's address for people to read, and who it has proven to be."""
+    """The sender of a request: an opaque connection id, its address for logs, and its authenticated identity."""
 
     connection: int
     address: str
     identity: Identity | None = None
-    host: str = ""  # of the address: ports change with every connection, and tell nothing
+    host: str = ""  # the address without its port, which changes with each connection
 
     def __post_init__(self) -> None:
         force_setattr(self, "host", self.address.rpartition(":")[0].strip("[]"))
 
     @property
     def who(self) -> str | None:
-        """The proven name."""
+        """The authenticated name."""
         return None if self.identity is None else self.identity.name
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """`reply` None answers nothing yet: an effect (AskProduct) will."""
+    """`reply` is None if an effect (AskProduct) provides it later."""
 
     reply: Reply | None
     events: tuple[Event, ...] = ()

@@ -1,4 +1,4 @@
-"""What a request would change, looked up in the tables: so that nobody changes what is somebody else's."""
+"""Finds the clusters and brokers that a request would change, for authorization."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -12,13 +12,13 @@ from routebook.wire.request_bodies import decode_topic_route
 
 
 def target_of(ns: NameServer, command: Command) -> Target:
-    """Raises RequestError where a body that says so cannot be read."""
+    """The target of a request. Raises RequestError if the body that names it cannot be decoded."""
     finder = _FINDERS.get(command.code)
     return NOTHING if finder is None else finder(ns, command)
 
 
 def _lease(ns: NameServer, command: Command) -> Target:
-    """Brokers speak under a name, a cluster and an address; each of them may be another's."""
+    """A broker sends a name, a cluster and an address; each of them may belong to another broker."""
     name, cluster, addr = (command.field(field) or "" for field in ("brokerName", "clusterName", "brokerAddr"))
     lease = ns.routes.lease_table.get(BrokerKey(cluster, addr))
     names = [*([name] if name else ()), *(() if lease is None else lease.memberships)]
@@ -32,7 +32,7 @@ def _broker(ns: NameServer, command: Command) -> Target:
 
 
 def _topic(ns: NameServer, command: Command) -> Target:
-    """A topic is deleted on all brokers that have it, or on those of one cluster."""
+    """A topic is deleted on all its brokers, or on those of one cluster."""
     topic, cluster = command.field("topic"), command.field("clusterName")
     names = list(ns.routes.queues(topic or "") or ())
     if not cluster:
@@ -50,7 +50,7 @@ def _whole_server(_ns: NameServer, _command: Command) -> Target:
 
 
 def _brokers(ns: NameServer, names: Iterable[str]) -> Target:
-    """Brokers by name, and every cluster that one of the name is in."""
+    """The brokers, and all clusters with a broker of that name."""
     names = frozenset(names)
     groups = [group for name in names if (group := ns.routes.group(name)) is not None]
     clusters = {key.cluster for group in groups for key in group.members.values()}

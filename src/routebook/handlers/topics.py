@@ -1,4 +1,4 @@
-"""Topics: 206, 216, 217, 224, 304, 311, 312, 313."""
+"""Requests about topics: 206, 216, 217, 224, 304, 311, 312, 313."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from routebook.wire.request_bodies import decode_topic_route
 
 
 def get_all_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """206."""
+    """206. All topics."""
     if not ns.settings.enable_all_topic_list:
         raise Disabled("disable")
     return _listed(ns.routes.topics())
@@ -27,27 +27,27 @@ def get_topics_by_cluster(ns: NameServer, command: Command, _caller: Caller, _no
 
 
 def get_system_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """304. Names of clusters and brokers, and one broker's address, who is asked for the rest."""
+    """304. Names of clusters and brokers, and the address of a broker that lists the other system topics."""
     return Outcome(Reply(body=encode_topic_list(ns.routes.system_topics())))
 
 
 def get_unit_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """311."""
+    """311. Topics with the unit flag."""
     return _flagged(ns, lambda flag: bool(flag & SYS_FLAG_UNIT))
 
 
 def get_has_unit_sub_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """312."""
+    """312. Topics with the unit subscription flag."""
     return _flagged(ns, lambda flag: bool(flag & SYS_FLAG_UNIT_SUB))
 
 
 def get_has_unit_sub_ununit_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """313."""
+    """313. Topics with the unit subscription flag and without the unit flag."""
     return _flagged(ns, lambda flag: bool(flag & SYS_FLAG_UNIT_SUB) and not flag & SYS_FLAG_UNIT)
 
 
 def delete_topic_in_namesrv(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """216. In one cluster, or everywhere."""
+    """216. Delete a topic in one cluster, or in all."""
     topic = command.field("topic")
     if topic is None:
         return DONE
@@ -56,7 +56,7 @@ def delete_topic_in_namesrv(ns: NameServer, command: Command, _caller: Caller, _
 
 
 def register_topic_in_namesrv(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """217. One topic, without registering a whole broker."""
+    """217. Register one topic without a registration of its brokers."""
     queues = decode_topic_route(command.body)
     if not queues:
         return DONE

@@ -1,23 +1,24 @@
-"""Settings: Java's keys and Routebook's, from files, environment and options; read by 319, changed by 318."""
+"""Settings: Java's and Routebook's keys, from files, environment and options; 319 reads and 318 changes them."""
 
 from routebook.settings.current import (
+    ExpiryProtectionSettings,
     JournalSettings,
     LimitSettings,
-    PreservationSettings,
     Settings,
     SettingsUpdate,
     TlsSettings,
 )
-from routebook.settings.show import listing, markdown
+from routebook.settings.listing import listing
+from routebook.settings.setting import How, Setting
 from routebook.settings.sources import Source, from_environment, from_file, from_options, from_tls_file, from_values
-from routebook.settings.table import SETTINGS, How, Setting
+from routebook.settings.table import SETTINGS
 
 __all__ = [
     "SETTINGS",
+    "ExpiryProtectionSettings",
     "How",
     "JournalSettings",
     "LimitSettings",
-    "PreservationSettings",
     "Setting",
     "Settings",
     "SettingsUpdate",
@@ -29,5 +30,4 @@ __all__ = [
     "from_tls_file",
     "from_values",
     "listing",
-    "markdown",
 ]

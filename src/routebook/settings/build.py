@@ -1,8 +1,7 @@
-"""From what the sources give to one value per setting, or a SettingsError that says which line to mend.
+"""Combines the sources into one value per setting, or raises a SettingsError that names the line to correct.
 
-Java silently keeps the old value where a new one does not parse, and takes any unknown key in silence. Here a value
-that does not parse, whoever's key it is, and an unknown key of Routebook's stop the start; an unknown key of Java's is
-kept and warned of.
+Java silently ignores invalid values and unknown keys. Here an invalid value and an unknown Routebook key prevent the
+start; an unknown Java key is kept, with a warning.
 """
 
 import difflib
@@ -12,35 +11,26 @@ from typing import Final
 import msgspec
 
 from routebook.errors import SettingsError
+from routebook.settings.java_settings import JAVA_CLIENT_TLS_KEYS, JAVA_OPTIONS
+from routebook.settings.setting import Group, Setting, show
 from routebook.settings.sources import Given, Kind, Source
-from routebook.settings.table import (
-    BY_ENV,
-    BY_KEY,
-    JAVA_CLIENT_TLS_KEYS,
-    JAVA_OPTIONS,
-    LISTEN,
-    LISTEN_ENV,
-    SETTINGS,
-    Group,
-    Setting,
-    Value,
-    show,
-)
+from routebook.settings.table import BY_ENV, BY_KEY, LISTEN, LISTEN_ENV, SETTINGS
+from routebook.settings.types import Value
 
 _SHOWN_BY_319: Final = (Group.NAMESRV, Group.SERVER)
 
 
 class Built(msgspec.Struct, frozen=True):
-    """One value per setting, where each came from, and what else there is to say."""
+    """One value per setting, the origin of each, and warnings."""
 
     values: dict[str, Value]
-    origins: dict[str, str]  # of those that are not defaults
-    foreign: dict[str, str]  # keys of the file that 319 shows as they are
+    origins: dict[str, str]  # of values that are not defaults
+    foreign: dict[str, str]  # unknown keys of the file, which 319 shows
     warnings: tuple[str, ...]
 
 
 def build(sources: Iterable[Source], *, home: str, file: str | None) -> Built:
-    """Later sources win. `home` is the home folder, `file` what `-c` named."""
+    """Combine the sources; later ones override earlier ones. `home` is the home folder, `file` the argument of `-c`."""
     values: dict[str, Value] = {setting.key: setting.default for setting in SETTINGS}
     values["rocketmqHome"] = home
     values["kvConfigPath"] = f"{home}/kvConfig.json"
@@ -58,23 +48,23 @@ def build(sources: Iterable[Source], *, home: str, file: str | None) -> Built:
                 continue
             value = _parsed(setting, given)
             if source.kind is Kind.FILE and setting.group is Group.CLIENT:
-                foreign[given.key] = given.value  # Java shows these only because the file has them
+                foreign[given.key] = given.value  # Java: shows these only if they are in the file
             if source.kind is Kind.FILE and file is not None and setting.key == "configStorePath":
-                continue  # Java: NamesrvStartup, the -c file is where 318 saves, whatever it says itself
+                continue  # Java: NamesrvStartup, 318 saves to the -c file, even if that names another one
             values[given.key], origins[given.key] = value, given.origin
     _check(values, origins)
-    warnings += _doubts(values)
+    warnings += _questionable(values)
     return Built(values, origins, foreign, tuple(warnings))
 
 
 def last_given(sources: Sequence[Source], key: str) -> Given | None:
-    """What the sources together say about one key."""
+    """The effective entry for one key."""
     found = [given for source in sources for given in source.given if given.key == key]
     return found[-1] if found else None
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The known name that `name` was probably meant to be."""
+    """The known name that is most similar to `name`."""
     if len(name) > 100:
         return None
     known = {known.lower(): known for known in names}
@@ -83,19 +73,19 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def split_address(text: str) -> tuple[str, str]:
-    """HOST:PORT, [HOST]:PORT for IPv6, parted. A ValueError says what is wrong."""
+    """Split HOST:PORT, or [HOST]:PORT for IPv6. A ValueError describes the problem."""
     host, colon, port = text.strip().rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
-        raise ValueError("an IPv6 address stands in brackets, as in [::1]:9876")
+        raise ValueError("an IPv6 address needs brackets, as in [::1]:9876")
     if not (host and colon and port.isascii() and port.isdigit() and int(port) < 65536):
         raise ValueError("not HOST:PORT with a port from 0 to 65535, as in 127.0.0.1:9876")
     return host, port
 
 
 def shown_by_319(values: Mapping[str, Value], foreign: Mapping[str, str]) -> dict[str, str]:
-    """What 319 prints: Java's settings of the server, and the file's other keys; never Routebook's."""
+    """The settings that 319 prints: Java's server settings and unknown keys of the file; none of Routebook's."""
     own = {setting.key: show(values[setting.key]) for setting in SETTINGS if setting.group in _SHOWN_BY_319}
     return {**foreign, **own}
 
@@ -117,33 +107,33 @@ def _parsed(setting: Setting, given: Given) -> Value:
     try:
         return setting.parse(given.value)
     except ValueError as error:
-        shown = "***" if setting.secret else _quoted(given.value)
+        shown = "***" if setting.is_secret else _quoted(given.value)
         raise SettingsError(f"{given.origin}: {given.key}={shown} is not {error}") from None
 
 
 def _unknown(given: Given, kind: Kind) -> str:
-    """The warning that an unknown key of Java's gets; every other unknown key stops the start."""
+    """The warning for an unknown Java key; any other unknown key raises a SettingsError."""
     if kind is Kind.ENVIRONMENT:
-        meant = nearest(given.key, (*BY_ENV, LISTEN_ENV))
-        raise SettingsError(f"environment: {given.key} is not a setting{_suggestion(meant)}")
-    meant = nearest(given.key, (*BY_KEY, *JAVA_OPTIONS, LISTEN))
+        similar = nearest(given.key, (*BY_ENV, LISTEN_ENV))
+        raise SettingsError(f"environment: {given.key} is not a setting{_suggestion(similar)}")
+    similar = nearest(given.key, (*BY_KEY, *JAVA_OPTIONS, LISTEN))
     if given.key.startswith("routebook."):
-        raise SettingsError(f"{given.origin}: {given.key} is not a setting{_suggestion(meant)}")
+        raise SettingsError(f"{given.origin}: {given.key} is not a setting{_suggestion(similar)}")
     if given.key in JAVA_CLIENT_TLS_KEYS:
         return f"{given.origin}: {given.key} has no effect: outbound connections are plain"
     if kind is Kind.OPTION:
-        raise SettingsError(f"{given.origin}: {given.key} is not a setting{_suggestion(meant)}")
+        raise SettingsError(f"{given.origin}: {given.key} is not a setting{_suggestion(similar)}")
     if given.key in JAVA_OPTIONS:
         instead = JAVA_OPTIONS[given.key]
-        return f"{given.origin}: {given.key} has no effect in this file, as in Java; here it is {instead}"
-    return f"{given.origin}: {given.key} is not a setting and has no effect{_suggestion(meant)}"
+        return f"{given.origin}: {given.key} has no effect in this file, as in Java; use {instead}"
+    return f"{given.origin}: {given.key} is not a setting and has no effect{_suggestion(similar)}"
 
 
 def _check(values: Mapping[str, Value], origins: Mapping[str, str]) -> None:
-    """Combinations that cannot be."""
+    """Raise a SettingsError for invalid combinations."""
     if values["enableControllerInNamesrv"]:
         raise SettingsError(
-            f"{origins['enableControllerInNamesrv']}: enableControllerInNamesrv=true is not possible here;"
+            f"{origins['enableControllerInNamesrv']}: enableControllerInNamesrv=true is not supported;"
             " run RocketMQ's Controller beside Routebook (org.apache.rocketmq.controller.ControllerStartup, on a port"
             " of its own), give the brokers its address as controllerAddr, and set enableControllerInNamesrv=false"
         )
@@ -156,16 +146,16 @@ def _check(values: Mapping[str, Value], origins: Mapping[str, str]) -> None:
             " or set routebook.tls.mode=disabled for no TLS at all"
         )
     if values["routebook.tls.needClientAuth"] == "require" and not values["routebook.tls.authClient"]:
-        # Java then takes any certificate, which shows nothing about who holds it; Python's ssl cannot.
+        # Java: accepts any certificate, which proves nothing; Python's ssl cannot do that
         raise SettingsError(
             f"{origins['routebook.tls.needClientAuth']}: routebook.tls.needClientAuth=require needs"
-            " routebook.tls.authClient=true and routebook.tls.trustCertPath: a certificate that is asked for is"
-            " checked; or set routebook.tls.needClientAuth=none"
+            " routebook.tls.authClient=true and routebook.tls.trustCertPath to verify certificates;"
+            " or set routebook.tls.needClientAuth=none"
         )
 
 
-def _doubts(values: Mapping[str, Value]) -> Iterator[str]:
-    """Combinations that can be, but are hardly meant."""
+def _questionable(values: Mapping[str, Value]) -> Iterator[str]:
+    """Warnings about valid combinations that are probably mistakes."""
     if (
         values["routebook.tls.testMode"]
         and values["routebook.tls.mode"] != "disabled"
@@ -177,13 +167,13 @@ def _doubts(values: Mapping[str, Value]) -> Iterator[str]:
         )
     if values["clusterTest"] and not values["routebook.productNamesrvAddr"]:
         yield (
-            "clusterTest=true, but no product environment to ask: name its NameServers with -n or"
+            "clusterTest=true, but the production environment is unknown: name its NameServers with -n or"
             " routebook.productNamesrvAddr"
         )
 
 
-def _suggestion(meant: str | None) -> str:
-    return f"; did you mean {meant}?" if meant is not None else ""
+def _suggestion(similar: str | None) -> str:
+    return f"; did you mean {similar}?" if similar is not None else ""
 
 
 def _quoted(value: str) -> str:

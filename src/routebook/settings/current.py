@@ -1,4 +1,4 @@
-"""The settings of a running NameServer: one immutable value; a change makes another."""
+"""The settings of a running NameServer: an immutable value; a change creates a new one."""
 
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address, ip_network
@@ -10,11 +10,11 @@ from routebook.properties import format_entries
 from routebook.settings import update as update_
 from routebook.settings.build import build, shown_by_319
 from routebook.settings.sources import Source
-from routebook.settings.table import Value
+from routebook.settings.types import Value
 
 
 class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How TLS is spoken on the NameServer port."""
+    """TLS on the NameServer port."""
 
     mode: str  # disabled, permissive, enforcing
     test_mode: bool
@@ -24,12 +24,12 @@ class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
     need_client_auth: str  # none, optional, require
     auth_client: bool
     trust_cert_path: str | None
-    ciphers: str | None  # names parted by commas
+    ciphers: str | None  # names separated by commas
     protocols: str | None
 
 
-class PreservationSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """When routes of silent brokers are kept, and how long."""
+class ExpiryProtectionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """When routes of silent brokers are kept, and for how long."""
 
     enabled: bool
     share: int  # percent of all brokers
@@ -39,7 +39,7 @@ class PreservationSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LimitSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of everything one peer, or all of them, may take; 0 is no limit."""
+    """Resource limits per peer and in total; 0 means no limit."""
 
     connections: int
     connections_per_address: int
@@ -53,7 +53,7 @@ class LimitSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JournalSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How the journal and its snapshots are kept."""
+    """The journal and its snapshots."""
 
     enabled: bool
     commit_ms: int
@@ -64,19 +64,19 @@ class JournalSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the console can be chosen."""
+    """The console."""
 
     enabled: bool
     session_s: int
-    login_attempts: int  # that may fail a minute
+    login_attempts: int  # failures per minute and address
     compare: str  # peers, guarded, any
 
 
 class Settings:
-    """Every setting by its key in `values`; those that the program reads, by name.
+    """All settings by key in `values`, and those that the program uses as attributes.
 
-    Handlers read some of these once per request, so they are plain attributes. Nobody assigns them: `update` and
-    `with_port` make new settings.
+    Handlers read some of them once per request, so they are plain attributes. They are never assigned: `update` and
+    `with_port` return new settings.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Settings:
         self.route_cache_bytes = number["routebook.routeCacheBytes"]
         self.lookup_keys_per_minute = number["routebook.lookupKeysPerMinute"]
         self.recovered_lease_s = number["routebook.recoveredLeaseSeconds"]
-        self.preservation = PreservationSettings(
+        self.expiry_protection = ExpiryProtectionSettings(
             enabled=flag["routebook.preservation.enabled"],
             share=number["routebook.preservation.share"],
             minimum=number["routebook.preservation.minimum"],
@@ -185,37 +185,37 @@ class Settings:
             ciphers=text["routebook.tls.ciphers"] or None,
             protocols=text["routebook.tls.protocols"] or None,
         )
-        # Java reads its black list once, at start
+        # Java: reads its black list once, at start
         self._black_list = update_.black_list_of(text["configBlackList"])
 
     @classmethod
     def build(cls, sources: Iterable[Source] = (), *, home: str = ".", file: str | None = None) -> "Settings":
-        """Defaults, then each source over the ones before. `file` is what `-c` named."""
+        """Defaults, overridden by each source in order. `file` is the argument of `-c`."""
         built = build(sources, home=home, file=file)
         return cls(values=built.values, origins=built.origins, foreign=built.foreign, warnings=built.warnings)
 
     def text(self) -> str:
-        """What 319 answers: sorted, one `key=value` a line."""
+        """The answer to 319: sorted, one `key=value` per line."""
         return format_entries(shown_by_319(self.values, self.foreign).items())
 
     def update(self, body: bytes) -> "SettingsUpdate":
-        """What a 318 with this body comes to; Denied or BadRequest where it is refused as a whole."""
+        """The result of a 318 with this body; raises Denied or BadRequest if it is rejected as a whole."""
         plan = update_.plan(body, values=self.values, black_list=self._black_list)
         settings = self._with(plan.changed, origin="318") if plan.changed else self
-        return SettingsUpdate(settings, update_.shown(plan, self.values), plan.not_taken)
+        return SettingsUpdate(settings, update_.shown(plan, self.values), plan.not_applied)
 
     def with_port(self, port: int) -> "Settings":
-        """The same settings once port 0 has become a real one. Java writes it back too."""
+        """The same settings with the real port in place of 0. Java does the same."""
         return self._with({"listenPort": port}, origin="the system")
 
     @property
     def listens_publicly(self) -> bool:
-        """Whether anybody but this machine can reach the port."""
+        """Whether other machines can reach the NameServer port."""
         return _is_public(self.bind_address)
 
     @property
     def serves_http_publicly(self) -> bool:
-        """The same of the HTTP port."""
+        """Whether other machines can reach the HTTP port."""
         return self.http_listen is not None and _is_public(self.http_listen[0])
 
     def _with(self, changed: Mapping[str, Value], *, origin: str) -> "Settings":
@@ -228,16 +228,16 @@ class Settings:
 
 
 class SettingsUpdate(msgspec.Struct, frozen=True):
-    """What a 318 came to: the settings after it, what changed (before, after), what was not taken and why."""
+    """The result of a 318: the new settings, the changes (before, after), and what was not applied and why."""
 
     settings: Settings
     changed: dict[str, tuple[str, str]]
-    not_taken: list[tuple[str, str]]
+    not_applied: list[tuple[str, str]]
 
     @property
     def remark(self) -> str | None:
-        """What to answer with code 0; None where all was taken."""
-        return update_.remark(self.not_taken)
+        """The remark of the reply; None if all keys were applied."""
+        return update_.remark(self.not_applied)
 
 
 def _flags(values: Mapping[str, Value]) -> dict[str, bool]:

@@ -1,4 +1,4 @@
-"""Where settings come from: files, environment, options, each as a list of what was given and where."""
+"""Sources of settings: files, environment, options; each is a list of entries with their origin."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,20 +9,13 @@ import msgspec
 
 from routebook import properties
 from routebook.errors import SettingsError
-from routebook.settings.table import (
-    BY_ENV,
-    JAVA_CLIENT_TLS_KEYS,
-    JAVA_ENVIRONMENT,
-    JAVA_OPTIONS,
-    JAVA_TLS_KEYS,
-    LISTEN,
-    LISTEN_ENV,
-)
+from routebook.settings.java_settings import JAVA_CLIENT_TLS_KEYS, JAVA_ENVIRONMENT, JAVA_OPTIONS, JAVA_TLS_KEYS
+from routebook.settings.table import BY_ENV, LISTEN, LISTEN_ENV
 
 _BYTE_ORDER_MARK: Final = "\xef\xbb\xbf"  # as ISO-8859-1 shows it
 _PREFIX: Final = "ROUTEBOOK_"
 _NOT_SETTINGS: Final = frozenset({"ROUTEBOOK_HOME"})
-# Kubernetes tells every container where a service called "routebook" or "routebook-…" is.
+# Kubernetes sets these variables in each container for a service called "routebook" or "routebook-…".
 _SERVICE_LINK: Final = re.compile(
     r"ROUTEBOOK_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.*)?)?)"
 )
@@ -30,7 +23,7 @@ _SERVICE_LINK_PORT: Final = re.compile(r"(tcp|udp|sctp)://.*")
 
 
 class Kind(Enum):
-    """What a source is; it decides what becomes of a key that is not in the table."""
+    """The kind of a source; it decides how unknown keys are handled."""
 
     FILE = "file"
     TLS_FILE = "TLS file"
@@ -39,7 +32,7 @@ class Kind(Enum):
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A key and a value, and where they were found, in words that help to find them again."""
+    """A key, a value and their origin, such as a file and a line."""
 
     key: str
     value: str
@@ -47,7 +40,7 @@ class Given(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """What one place gives, in its order: the last of two equal keys counts."""
+    """The entries of one source, in order; of two equal keys the last counts."""
 
     kind: Kind
     given: tuple[Given, ...]
@@ -60,7 +53,7 @@ def from_file(text: str, *, name: str) -> Source:
 
 
 def from_tls_file(text: str, *, name: str) -> Source:
-    """The file that `tls.config.file` names: Java's `tls.` keys. Java ignores the others, and so does this, aloud."""
+    """The file named by `tls.config.file`, with Java's `tls.` keys. Other keys are ignored, with a warning."""
     given: list[Given] = []
     warnings: list[str] = []
     for entry in _entries(text, name=name):
@@ -74,13 +67,13 @@ def from_tls_file(text: str, *, name: str) -> Source:
 
 
 def from_environment(environ: Mapping[str, str]) -> Source:
-    """Variables that begin with ROUTEBOOK_. An empty one counts as not set."""
+    """Variables that start with ROUTEBOOK_. An empty one counts as not set."""
     given: list[Given] = []
     for name, value in environ.items():
         if not value or name in _NOT_SETTINGS:
             continue
         if name in JAVA_ENVIRONMENT:
-            # before Routebook's own, which win
+            # before Routebook's own, which override it
             given.insert(0, Given(JAVA_ENVIRONMENT[name], value, f"environment {name}"))
         elif name in BY_ENV:
             given.append(Given(BY_ENV[name].key, value, f"environment {name}"))
@@ -92,20 +85,20 @@ def from_environment(environ: Mapping[str, str]) -> Source:
 
 
 def from_options(options: Iterable[tuple[str, str, str]]) -> Source:
-    """Options of the command line, each as (key, value, how it was written)."""
+    """Command-line options, each as (key, value, spelling)."""
     return Source(
         Kind.OPTION, tuple(Given(JAVA_OPTIONS.get(key, key), value, origin) for key, value, origin in options)
     )
 
 
 def from_values(values: Mapping[str, str]) -> Source:
-    """Settings that a program gives."""
+    """Settings given by a program."""
     return from_options((key, value, "given") for key, value in values.items())
 
 
 def _entries(text: str, *, name: str) -> tuple[Given, ...]:
     if text.startswith(_BYTE_ORDER_MARK):
-        raise SettingsError(f"{name}:1: the file begins with a byte order mark; save it without one, as ISO-8859-1")
+        raise SettingsError(f"{name}:1: the file starts with a byte order mark; save it without one, as ISO-8859-1")
     try:
         entries = properties.parse(text)
     except properties.MalformedEscape as error:

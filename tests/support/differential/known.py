@@ -169,7 +169,7 @@ def _control_characters(question: Question, java: Answer, ours: Answer, state: S
         return False
     texts = [*(question.ext or {}).values(), question.body.decode(errors="replace")]
     told = ours.replies[0].remark or "" if _codes(java, ours) == (0, 1) else ""
-    return "holds a control character" in told and any(_CONTROL.search(text) for text in texts)
+    return "contains a control character" in told and any(_CONTROL.search(text) for text in texts)
 
 
 # --- removal ----------------------------------------------------------------------------------------------------------

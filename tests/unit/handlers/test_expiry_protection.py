@@ -69,7 +69,7 @@ class Fleet:
 
     @property
     def preserving(self) -> bool:
-        return self.ns.preservation.since_ms is not None
+        return self.ns.expiry_protection.since_ms is not None
 
     def of(self, kind: type[Event]) -> list[Event]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -267,7 +267,7 @@ def test_whatever_happens_it_is_entered_and_left_in_turn_and_nobody_speaks_from_
         told = [event for event in fleet.events if isinstance(event, PreservationEntered | PreservationLeft)]
         assert all(isinstance(event, PreservationEntered) == (at % 2 == 0) for at, event in enumerate(told))
         assert fleet.preserving == (len(told) % 2 == 1)
-        assert fleet.preserving or not fleet.ns.preservation.silent
+        assert fleet.preserving or not fleet.ns.expiry_protection.silent
         if what == "scan" and not fleet.preserving:  # nobody who is silent for too long is left
             late = [
                 lease

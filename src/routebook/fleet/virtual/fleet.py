@@ -275,7 +275,7 @@ class VirtualFleet:
         watched = self._watched[ns.number]
         for conn in [conn for conn in watched if not routes.has_lease(conn.broker.requests.key)]:
             del watched[conn]
-        if watched or now_ms < self._scan_until[ns.number] or ns.core.preservation.since_ms is not None:
+        if watched or now_ms < self._scan_until[ns.number] or ns.core.expiry_protection.since_ms is not None:
             self._plan_scan(ns, now_ms)
 
 

@@ -96,7 +96,7 @@ class Simulation:
         truth.write(msgspec.json.encode(entry) + b"\n")
 
     def _timing(self) -> Timing:
-        preservation = self._nameservers[0].settings.preservation
+        preservation = self._nameservers[0].settings.expiry_protection
         brokers = len(self._fleet.brokers)
         return Timing(
             nameservers=tuple(ns.name for ns in self._nameservers),

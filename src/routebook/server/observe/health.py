@@ -105,7 +105,7 @@ def service_gate(ns: NameServer, now_ms: Callable[[], int]) -> Gate:
 
 def protection_health(ns: NameServer) -> Part:
     """The health component `preservation`: degraded while routes of silent brokers are kept (expiry protection)."""
-    preservation = ns.preservation
+    preservation = ns.expiry_protection
     facts: dict[str, Fact] = {
         "active": preservation.since_ms is not None,
         "silent": len(preservation.silent),

@@ -16,7 +16,9 @@ from routebook.settings import (
     from_tls_file,
 )
 from routebook.settings.build import last_given
-from routebook.settings.table import BY_KEY, TLS_CONFIG_FILE, show
+from routebook.settings.java_settings import TLS_CONFIG_FILE
+from routebook.settings.setting import show
+from routebook.settings.table import BY_KEY
 from routebook.wire.request_bodies import decode_kv_table
 
 

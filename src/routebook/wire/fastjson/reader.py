@@ -1,48 +1,40 @@
-"""JSON as fastjson2 2.0.59 reads it when told which type to expect: RocketMQ 5.5.0's idea of what is well-formed.
+"""Reads JSON as leniently as fastjson2 2.0.59, the JSON library of RocketMQ 5.5.0, given the expected types.
 
-A `Reader` is a cursor over bytes. Each method reads one value of one type where the cursor stands, coerces it as
-fastjson2 does, and moves on past blanks and one comma. What follows from that design is kept, because peers rely
-on it: a missing comma between members goes unnoticed, a trailing one too, quotes may be single, numbers may be text.
+A `Reader` is a cursor over bytes. Each method reads one value of one type at the cursor, converts it as fastjson2 does,
+and skips blanks and one comma after it. The consequences are intended, because peers rely on them: a missing comma
+between members is accepted, so is a trailing one, quotes may be single, numbers may be quoted.
 
     bean(fields)      an object with known members; unknown ones are skipped
     int32 int64 boolean string enum(names)
-    text_map          Map<String, String>: every value becomes text
+    text_map          Map<String, String>: all values are converted to text
     map_of(value)     Map<String, T>
-    map_by(key, value)  Map<Integer, T>, Map<Long, T>: keys may be bare numbers
-    strings           List<String>; member_strings where it is a bean's member
+    map_by(key, value)  Map<Integer, T>, Map<Long, T>: keys may be unquoted
+    strings           List<String>; member_strings for a member of a bean
     list_of(item)     List<T>
-    skip              anything
+    skip              a value of any type
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 from typing import Final, TypeVar
 
-from routebook.wire.fastjson.cursor import QUOTES, Cursor
-from routebook.wire.fastjson.values import Number, Value, as_text, number_text, parse_number, to_int32, to_int64
+from routebook.wire.fastjson.cursor import QUOTES
+from routebook.wire.fastjson.untyped import UntypedReader
+from routebook.wire.fastjson.values import as_text, number_text, to_int32
 
 K = TypeVar("K")
 T = TypeVar("T")
 
-MAX_DEPTH: Final = 128  # of values that are kept as JSON text; Java's 2048 would not fit Python's stack
-
-_PLAIN_INT: Final = re.compile(rb"""(["']?)([+-]?[0-9]+|[+-])(?![.eEtfn{\[0-9])""")
-_SUFFIX: Final = b"LFDBS"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-_TRUE_OR_FALSE: Final = re.compile(rb"true|false")
-_ONE_LETTER_BOOL: Final = re.compile(rb"""(["'])(.)\1""", re.DOTALL)
 
 
-class Reader(Cursor):
-    """Reads one value after the other, each as the type the caller names."""
+class Reader(UntypedReader):
+    """Reads values one after the other, each as the type that the caller expects."""
 
     __slots__ = ()
 
-    # -- typed values --------------------------------------------------------------------------------------------
-
     def bean(self, fields: Mapping[str, Callable[["Reader"], object]]) -> dict[str, object] | None:
-        """An object; the result holds the members that are there, each read by its own function."""
+        """An object with known members; the result has those that are present, each read by its own function."""
         if self._at(b"["):
             raise self.error("an object is expected, not an array")
         if not self._open(b"{") and self._null_or_empty():
@@ -52,7 +44,7 @@ class Reader(Cursor):
             if self._at(b"/"):
                 self._comment()
             if self._at(b"}") or self._data.startswith(b"nu", self._pos):
-                break  # Java: readFieldNameHashCode gives -1, the loop ends and the brace is left over
+                break  # Java: readFieldNameHashCode returns -1, the loop ends and the brace is not consumed
             name = self._bean_name()
             read = fields.get(name)
             if read is None:
@@ -62,7 +54,7 @@ class Reader(Cursor):
         return found
 
     def string(self) -> str | None:
-        """Text; numbers, booleans, objects and arrays become text, a one-element array of text that element."""
+        """Text; other values are converted to text, and an array with one text to that text."""
         ch = self._data[self._pos]
         if ch in QUOTES:
             text = self._quoted()
@@ -100,50 +92,14 @@ class Reader(Cursor):
         return None if self._null_or_empty() else self._integer(64)
 
     def atomic_int64(self) -> int | None:
-        """Java: AtomicLong, for which only a bare null is None."""
+        """Java: AtomicLong, for which only an unquoted null is None."""
         if self._at(b"n"):
             self._null()
             return None
         return self._integer(64)
 
-    def boolean(self) -> bool:
-        """true and false, as words or text; 1, "1" and "Y" are true; null and "" are false."""
-        ch = self._data[self._pos]
-        if match := _TRUE_OR_FALSE.match(self._data, self._pos):
-            self._pos = match.end()
-            self._after_value()
-            return match[0] == b"true"
-        if ch in b"-0123456789":
-            number = self._number()
-            return type(number) is int and number == 1
-        if ch == ord("n"):
-            self._null()
-            return False
-        if match := _ONE_LETTER_BOOL.match(self._data, self._pos):
-            if match[2] not in (b"0", b"N", b"1", b"Y"):
-                raise self.error("a boolean is expected")
-            self._pos = match.end()
-            self._after_value()
-            return match[2] in (b"1", b"Y")
-        if ch in QUOTES:
-            word = self._quoted().lower()
-            if word not in ("true", "false", "", "null"):
-                raise self.error("a boolean is expected")
-            self._after_value()
-            return word == "true"
-        if ch == ord("["):
-            self._deeper()
-            self._next()
-            value = self.boolean()
-            if not self._at(b"]"):
-                raise self.error("a single boolean is expected")
-            self._next()
-            self._depth -= 1
-            return value
-        raise self.error("a boolean is expected")
-
     def enum(self, names: Sequence[str]) -> str | None:
-        """One of Java's enum constants, by name (case, `_` and `-` aside) or ordinal; unknown names are None."""
+        """A Java enum constant, by name (ignoring case, `_` and `-`) or ordinal; None for an unknown name."""
         if self._data[self._pos] in b"+-0123456789":
             ordinal = self.int32()
             if not 0 <= ordinal < len(names):
@@ -152,11 +108,11 @@ class Reader(Cursor):
         if self._null_or_empty():
             return None
         if self._data[self._pos] not in QUOTES:
-            return None  # Java: nothing is read; whatever stands here must pass for the next member
+            return None  # Java: consumes nothing; the text is read as the next member
         single = self._at(b"'")
         name = self._quoted()
         if single and len(name) > 8:
-            raise self.error("a long name needs double quotes")  # Java: readValueHashCode looks for no others
+            raise self.error("a long name needs double quotes")  # Java: readValueHashCode accepts no others
         self._after_value()
         if name in names:
             return name
@@ -173,10 +129,10 @@ class Reader(Cursor):
         return names[ordinal] if 0 <= ordinal < len(names) else None
 
     def text_map(self) -> dict[str, str | None] | None:
-        """Java: Map<String, String>. An array that holds one such object counts as that object."""
+        """Java: Map<String, String>. An array with one object counts as that object."""
         if not self._open(b"{"):
             if self._at(b"["):
-                self._deeper()
+                self._enter()
                 self._next()
                 if not self._at(b"{"):
                     raise self.error("an object is expected, not an array")
@@ -188,7 +144,7 @@ class Reader(Cursor):
                 return inner
             if self._null_or_empty():
                 return None
-            # Java: ObjectReaderImplMapString reads on as if the brace had been there.
+            # Java: ObjectReaderImplMapString continues as if the brace were present
         found: dict[str, str | None] = {}
         while not self._close(b"}"):
             name = self._member_name()
@@ -218,7 +174,7 @@ class Reader(Cursor):
         return found
 
     def map_by(self, key: Callable[["Reader"], K], value: Callable[["Reader"], T]) -> dict[K, T] | None:
-        """Java: Map<K, T> with K a number: bare, quoted or anything else that may be turned into one."""
+        """Java: Map<K, T> with numeric keys: unquoted, quoted, or a value that can be converted to a number."""
         if not self._open(b"{"):
             if self._null_or_empty():
                 return None
@@ -232,7 +188,7 @@ class Reader(Cursor):
         return found
 
     def strings(self) -> list[str | None] | None:
-        """Java: List<String>. One text counts as a list of it."""
+        """Java: List<String>. A single text counts as a list with one element."""
         if self._data.startswith(b"null", self._pos):
             self._null()
             return None
@@ -250,7 +206,7 @@ class Reader(Cursor):
         return found
 
     def member_strings(self) -> list[str | None] | None:
-        """Java: List<String> as a bean's member, read by generated code: what is neither list nor text is no list."""
+        """Java: List<String> as a member of a bean, read by generated code: None if neither list nor text."""
         if self._at(b"["):
             self._next()
             found: list[str | None] = []
@@ -266,7 +222,7 @@ class Reader(Cursor):
         return None
 
     def byte_array(self) -> list[int] | None:
-        """Java: byte[]. Numbers in brackets; text is refused."""
+        """Java: byte[]. A list of numbers; text is rejected."""
         if self._null_or_empty():
             return None
         if not self._at(b"["):
@@ -274,7 +230,7 @@ class Reader(Cursor):
         return self.list_of(Reader.int32)
 
     def list_of(self, item: Callable[["Reader"], T]) -> list[T] | None:
-        """Java: List<T> of beans. One object counts as a list of it."""
+        """Java: List<T> of beans. A single object counts as a list with one element."""
         if self._null_or_empty():
             return None
         if not self._at(b"["):
@@ -286,144 +242,6 @@ class Reader(Cursor):
                 raise self.error("the list does not end")
             found.append(item(self))
         return found
-
-    # -- values that are kept as JSON text -----------------------------------------------------------------------
-
-    def _value(self) -> Value:
-        ch = self._data[self._pos]
-        if ch in b"+-0123456789":
-            return self._number()
-        if ch == ord("["):
-            return self._array()
-        if ch == ord("{"):
-            return self._object()
-        if ch in QUOTES:
-            text = self._quoted()
-            self._after_value()
-            return text
-        if ch in b"tf":
-            return self.boolean()
-        if ch == ord("n"):
-            self._null()
-            return None
-        raise self.error("a value is expected")
-
-    def _array(self) -> list[Value]:
-        self._deeper()
-        self._next()
-        found: list[Value] = []
-        while not self._at(b"]"):
-            if self._at(b"/"):
-                self._comment()
-            else:
-                found.append(self._value())
-        self._end_of_kept()
-        return found
-
-    def _object(self) -> dict[Value, Value]:
-        self._deeper()
-        self._next()
-        found: dict[Value, Value] = {}
-        while True:
-            if self._at(b"/"):
-                self._comment()
-            if self._at(b"}"):
-                break
-            name: Value = self._member_name()
-            if name is None:
-                name = self._number() if self._data[self._pos] in b"-0123456789" else self._bare_name()
-                self._skip(b":")
-            found[name] = self._value()
-        self._end_of_kept()
-        return found
-
-    def _end_of_kept(self) -> None:
-        self._next()
-        self._comma = self._at(b",")
-        if self._comma:
-            self._next()
-        self._depth -= 1
-
-    def _deeper(self) -> None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise self.error(f"nested deeper than {MAX_DEPTH} levels")
-
-    # -- numbers -------------------------------------------------------------------------------------------------
-
-    def _integer(self, bits: int) -> int:
-        match = _PLAIN_INT.match(self._data, self._pos)
-        if match is not None:
-            value = _digits(match[2])
-            end = match.end()
-            quote = match[1]
-            if -(1 << (bits - 1)) <= value < 1 << (bits - 1) and self._data.startswith(quote, end):
-                self._pos = end + len(quote)
-                if self._data[self._pos] in _SUFFIX:
-                    self._pos += 1
-                self._after_value()
-                return value
-        value_or_none = self._coercible()
-        try:
-            return to_int32(value_or_none) if bits == 32 else to_int64(value_or_none)
-        except (ValueError, OverflowError) as why:
-            raise self.error(str(why)) from why
-
-    def _number(self) -> Number | None:
-        value = self._coercible()
-        if value is None or isinstance(value, int | float | Decimal):
-            return value
-        raise self.error("a number is expected")
-
-    def _coercible(self) -> Value:
-        """Java: readNumber0. A number with or without quotes, or whatever may be turned into one."""
-        data, pos = self._data, self._pos
-        ch = data[pos]
-        if ch == ord("["):
-            return self._array()
-        if ch == ord("{"):
-            return self._object()
-        quote = data[pos : pos + 1] if ch in QUOTES else b""
-        start = pos + len(quote)
-        if quote and data.startswith(quote, start):
-            self._pos = start + 1
-            self._after_value()
-            return None
-        try:
-            value, end = parse_number(data, start)
-        except ValueError as why:
-            if not quote:
-                raise self.error(str(why)) from why
-            end = -1
-            value = None
-        if quote:
-            if not data.startswith(quote, end) or end < 0:
-                text = self._quoted()
-                self._after_value()
-                return text
-            end += 1
-        if data[end] in _SUFFIX and not isinstance(value, bool) and value is not None:
-            value = _suffixed(value, data[end])
-            end += 1
-        self._pos = end
-        self._after_value()
-        return value
-
-
-def _digits(text: bytes) -> int:
-    # Java reads a sign without digits as 0. More than thirty are left to the slow path, which counts them first.
-    if len(text) > 30:
-        return 1 << 64
-    return int(text) if len(text) > 1 or text.isdigit() else 0
-
-
-def _suffixed(value: Number, suffix: int) -> Number:
-    if suffix in b"FD":
-        return float(value)
-    if type(value) is int and suffix in b"BS":
-        bits = 8 if suffix == ord("B") else 16
-        return (value + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
-    return value
 
 
 def _fold(name: str) -> str:

@@ -151,7 +151,7 @@ def test_a_public_address_is_warned_about_with_a_remedy(shell: Shell) -> None:
     ("args", "message"),
     [
         (["--listen", "9876"], "routebook: --listen: 9876: not HOST:PORT with a port from 0 to 65535"),
-        (["--listen", "::1:9876"], "routebook: --listen: ::1:9876: an IPv6 address stands in brackets"),
+        (["--listen", "::1:9876"], "routebook: --listen: ::1:9876: an IPv6 address needs brackets"),
         (["-D", "listenPort"], "routebook: -D listenPort: not KEY=VALUE"),
         (["-D", "=1"], "routebook: -D =1: not KEY=VALUE"),
         (["-D", "listenPrt=1"], "routebook: -D: listenPrt is not a setting; did you mean listenPort?"),
@@ -164,7 +164,7 @@ def test_a_public_address_is_warned_about_with_a_remedy(shell: Shell) -> None:
         (["-c", "/none/at/all"], "routebook: settings file /none/at/all does not exist"),
         (
             ["-D", "enableControllerInNamesrv=true"],
-            "routebook: -D: enableControllerInNamesrv=true is not possible here",
+            "routebook: -D: enableControllerInNamesrv=true is not supported",
         ),
     ],
 )

@@ -16,7 +16,8 @@ from routebook.server.http.live.overview import Overview
 from routebook.server.http.views import answers, tables
 from routebook.server.http.views.metrics import MEDIA_TYPE
 from routebook.server.observe.health import HealthReport
-from routebook.settings.table import SETTINGS, Group, How, show
+from routebook.settings.setting import Group, How, show
+from routebook.settings.table import SETTINGS
 
 _HOUR_MS: Final = 3_600_000
 _CHANGES: Final = {How.RUNTIME: "at run time", How.RESTART: "at start", How.FIXED: "at start", How.UNUSED: "never"}
@@ -129,12 +130,12 @@ async def settings(context: ContextDep) -> SettingsAnswer:
                 default=show(setting.default),
                 group="Routebook" if setting.group is Group.ROUTEBOOK else setting.group.value,
                 changes=_CHANGES[setting.how],
-                values=setting.type.says,
+                values=setting.type.expects,
                 note=setting.note,
                 origin=current.origins.get(setting.key),
             )
             for setting in SETTINGS
-            if not setting.secret
+            if not setting.is_secret
         ]
     )
 

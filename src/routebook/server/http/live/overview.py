@@ -107,7 +107,7 @@ def make_overview(
 ) -> Overview:
     """Collect the key figures."""
     report: HealthReport = context.health.report()
-    routes, preservation = context.nameserver.routes, context.nameserver.preservation
+    routes, preservation = context.nameserver.routes, context.nameserver.expiry_protection
     states = dict.fromkeys(BrokerState, 0)
     without_master = groups_without_master(context.nameserver)
     for row in rows:

@@ -21,7 +21,7 @@ def sizes(ns: NameServer) -> answers.Sizes:
 
 def settings(ns: NameServer) -> dict[str, str | int | bool]:
     """All settings except secrets."""
-    return {setting.key: ns.settings.values[setting.key] for setting in SETTINGS if not setting.secret}
+    return {setting.key: ns.settings.values[setting.key] for setting in SETTINGS if not setting.is_secret}
 
 
 def clusters(ns: NameServer) -> list[answers.Cluster]:

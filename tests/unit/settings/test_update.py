@@ -11,7 +11,7 @@ from routebook.errors import BadRequest, Denied
 from routebook.settings import SETTINGS, How, Settings, from_file, from_values
 from routebook.settings.table import BY_KEY
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "golden.jsonl"
+GOLDEN = Path(__file__).parents[2] / "golden" / "golden.jsonl"
 CAPTURED_ON = {
     "bindAddress": "0.0.0.0",
     "configStorePath": "/PATH/namesrv.properties",
@@ -82,26 +82,26 @@ def test_the_configured_black_list_holds() -> None:
 @pytest.mark.parametrize(
     ("text", "remark"),
     [
-        ("foo=1", "not taken: foo: no such setting"),
-        ("orderMesageEnable=true", "not taken: orderMesageEnable: no such setting, did you mean orderMessageEnable?"),
+        ("foo=1", "not applied: foo: no such setting"),
+        ("orderMesageEnable=true", "not applied: orderMesageEnable: no such setting, did you mean orderMessageEnable?"),
         (
             "waitSecondsForService=x",
-            "not taken: waitSecondsForService: x is not a whole number from -2147483648 to 2147483647",
+            "not applied: waitSecondsForService: x is not a whole number from -2147483648 to 2147483647",
         ),
-        ("enableTopicList=yes", "not taken: enableTopicList: yes is not true or false"),
-        ("enableTopicList=", "not taken: enableTopicList: '' is not true or false"),
+        ("enableTopicList=yes", "not applied: enableTopicList: yes is not true or false"),
+        ("enableTopicList=", "not applied: enableTopicList: '' is not true or false"),
         (
             "clusterTest=true",
-            "not taken: clusterTest: needs a restart: put it into the settings file and start again",
+            "not applied: clusterTest: needs a restart: change it in the settings file and restart",
         ),
         (
             "defaultThreadPoolNums=3",
-            f"not taken: defaultThreadPoolNums: has no effect here ({BY_KEY['defaultThreadPoolNums'].note})",
+            f"not applied: defaultThreadPoolNums: has no effect ({BY_KEY['defaultThreadPoolNums'].note})",
         ),
-        ("a\\u001b[2J=1", "not taken: 'a\\x1b[2J': no such setting"),
+        ("a\\u001b[2J=1", "not applied: 'a\\x1b[2J': no such setting"),
     ],
 )
-def test_what_is_not_taken_is_said(text: str, remark: str) -> None:
+def test_what_is_not_applied_is_said(text: str, remark: str) -> None:
     update = DEFAULTS.update(f"{text}\norderMessageEnable=true".encode())
     assert update.remark == remark
     assert update.changed == {"orderMessageEnable": ("false", "true")}
@@ -110,7 +110,7 @@ def test_what_is_not_taken_is_said(text: str, remark: str) -> None:
 
 def test_a_remark_names_a_few_of_many() -> None:
     update = DEFAULTS.update("".join(f"unknown{number}{'x' * 200}=1\n" for number in range(1000)).encode())
-    assert len(update.not_taken) == 1000
+    assert len(update.not_applied) == 1000
     assert update.remark is not None
     assert update.remark.endswith("; and 990 more")
     assert len(update.remark) < 2000
@@ -137,7 +137,7 @@ def test_keys_of_the_file_that_are_not_settings_stay_as_they_are() -> None:
     settings = Settings.build([from_file("foo=bar\n", name="f")])
     update = settings.update(b"foo=other\nenableTopicList=false")
     assert "\nfoo=bar\n" in update.settings.text()
-    assert update.not_taken == [("foo", "no such setting")]
+    assert update.not_applied == [("foo", "no such setting")]
 
 
 RUNTIME = [setting.key for setting in SETTINGS if setting.how is How.RUNTIME]
@@ -154,12 +154,12 @@ def test_everything_that_says_at_run_time_is_there_at_once() -> None:
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_taken_not_taken_or_refused(data: bytes) -> None:
+def test_any_bytes_are_taken_not_applied_or_refused(data: bytes) -> None:
     try:
         update = DEFAULTS.update(data)
     except (BadRequest, Denied):
         return
-    assert (update.remark is None) == (not update.not_taken)
+    assert (update.remark is None) == (not update.not_applied)
 
 
 def attributes(settings: Settings) -> dict[str, object]:

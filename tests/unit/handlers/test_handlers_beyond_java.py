@@ -50,7 +50,7 @@ def test_control_characters_are_refused(field: str, bad: str) -> None:
 def test_control_characters_in_topics_are_refused() -> None:
     ns = CoreClient()
     reply = ns.ask(103, BROKER, register_body("t", "x\ty"))
-    assert (reply.code, reply.remark) == (1, "topic 'x\\ty' holds a control character: nothing was changed")
+    assert (reply.code, reply.remark) == (1, "topic 'x\\ty' contains a control character: nothing was changed")
     assert is_empty(ns)
 
 

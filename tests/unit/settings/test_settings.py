@@ -17,7 +17,9 @@ from routebook.settings import (
     from_tls_file,
     from_values,
 )
-from routebook.settings.table import BY_ENV, BY_KEY, JAVA_OPTIONS, LISTEN_ENV, Group
+from routebook.settings.java_settings import JAVA_OPTIONS
+from routebook.settings.setting import Group
+from routebook.settings.table import BY_ENV, BY_KEY, LISTEN_ENV
 
 
 def file(text: str) -> Source:
@@ -153,7 +155,7 @@ def test_javas_jvm_options_have_no_effect_in_the_file_and_the_warning_says_what_
     settings = Settings.build([file("tls.server.mode=enforcing")])
     assert settings.tls.mode == "permissive"
     assert settings.warnings == (
-        "ns.properties:1: tls.server.mode has no effect in this file, as in Java; here it is routebook.tls.mode",
+        "ns.properties:1: tls.server.mode has no effect in this file, as in Java; use routebook.tls.mode",
     )
 
 

@@ -1,14 +1,15 @@
-"""What people see of the settings: `-p`, and docs/settings.md, which is made from the table."""
+"""The listing that `-p` prints, and docs/settings.md, which is generated from the same table."""
 
 from pathlib import Path
 
-from routebook.settings import SETTINGS, Settings, from_file, from_values, listing, markdown
+from routebook.settings import SETTINGS, Settings, from_file, from_values, listing
+from tools.settings_page import markdown
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "settings.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "settings.md"
 
 
-def test_the_document_is_the_table() -> None:
-    # to make it again: python -c "from routebook.settings import markdown; print(markdown(), end='')" and its output
+def test_the_document_is_up_to_date() -> None:
+    # to update it: python -m tools.settings_page > docs/settings.md
     assert DOCUMENT.read_text(encoding="utf-8") == markdown()
 
 
@@ -23,7 +24,7 @@ def test_the_listing_has_every_setting_once_in_order() -> None:
     assert keys[:3] == ["rocketmqHome", "kvConfigPath", "configStorePath"]
 
 
-def test_the_listing_says_where_a_value_is_from() -> None:
+def test_the_listing_names_the_origin_of_a_value() -> None:
     lines = list(listing(Settings.build([from_file("\nlistenPort=7\nfoo=bar", name="f")])))
     at = lines.index("listenPort=7")
     assert lines[at - 1] == "# f:2"
@@ -31,7 +32,7 @@ def test_the_listing_says_where_a_value_is_from() -> None:
     assert lines[-1] == "foo=bar"
 
 
-def test_the_listing_keeps_the_password() -> None:
+def test_the_listing_hides_secrets() -> None:
     lines = list(listing(Settings.build([from_values({"routebook.tls.keyPassword": "s3cret"})])))
     assert "routebook.tls.keyPassword=***" in lines
     assert not any("s3cret" in line for line in lines)
