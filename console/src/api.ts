@@ -1,4 +1,4 @@
-/** What the server answers under /v1, and how to ask it. */
+/** Types of the HTTP API and the functions that call it. */
 
 export type Condition = "ok" | "degraded" | "failed";
 export type BrokerState = "up" | "recovered" | "suspected" | "down";
@@ -356,8 +356,8 @@ export interface AdminAnswer {
   seq: number | null;
 }
 
-/** What the server says is wrong, and what to do about it. */
-export class Refusal extends Error {
+/** An error response of the server. */
+export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly code: string | null,
@@ -369,7 +369,7 @@ export class Refusal extends Error {
   }
 }
 
-interface Refused {
+interface ErrorBody {
   error?: unknown;
   hint?: unknown;
   code?: unknown;
@@ -384,13 +384,13 @@ async function ask<T>(path: string, init: RequestInit): Promise<T> {
     answer = await fetch(path, { credentials: "same-origin", ...init });
   } catch (problem) {
     if (problem instanceof DOMException && problem.name === "AbortError") throw problem;
-    throw new Refusal(0, "unreachable", "the server does not answer", "this page tries again as soon as it is back");
+    throw new ApiError(0, "unreachable", "the server does not respond", "this page reconnects automatically");
   }
   const body: unknown = await answer.json().catch(() => null);
   if (answer.ok) return body as T;
-  const refused = (body ?? {}) as Refused;
-  const problem = new Refusal(
-    answer.status, text(refused.code), text(refused.error) ?? `the server answered ${answer.status}`, text(refused.hint), text(refused.command));
+  const error = (body ?? {}) as ErrorBody;
+  const problem = new ApiError(
+    answer.status, text(error.code), text(error.error) ?? `the server responded with status ${answer.status}`, text(error.hint), text(error.command));
   if (problem.code === "login-required") dispatchEvent(new Event("routebook-login"));
   throw problem;
 }
@@ -424,7 +424,7 @@ export async function logout(): Promise<LoginSession> {
   return keep(await send<LoginSession>("DELETE", "/v1/session"));
 }
 
-/** A write: with the session's token, which is fetched again once if the server no longer takes it. */
+/** Send a write with the session's CSRF token; a rejected token is fetched again once. */
 export async function send<T>(method: "POST" | "DELETE", path: string, body?: unknown): Promise<T> {
   const once = (): Promise<T> => {
     const headers: Record<string, string> = {};
@@ -435,7 +435,7 @@ export async function send<T>(method: "POST" | "DELETE", path: string, body?: un
   try {
     return await once();
   } catch (problem) {
-    if (!(problem instanceof Refusal) || problem.code !== "csrf") throw problem;
+    if (!(problem instanceof ApiError) || problem.code !== "csrf") throw problem;
     await session();
     return once();
   }

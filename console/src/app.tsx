@@ -1,4 +1,4 @@
-/** The frame around every page: navigation, how the link to the server is, where to go. */
+/** Layout of every page: navigation, connection state, notices. */
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -17,7 +17,7 @@ import { duration } from "./time.ts";
 import { useTheme, type Theme } from "./theme.ts";
 import { usePlace, type Place } from "./url.ts";
 import { LoginDialog } from "./ui/login.tsx";
-import { Empty, Note } from "./ui/bits.tsx";
+import { Empty, Note } from "./ui/components.tsx";
 import { Icon, Sign, type IconName, type Tone } from "./ui/icons.tsx";
 import { Palette } from "./ui/palette.tsx";
 
@@ -43,7 +43,7 @@ function pageOf(place: Place): [string, string, () => JSX.Element] {
     case "events": return ["events", "Events", () => <EventsPage query={place.query} />];
     case "reports": return ["reports", "Reports", () => <ReportsPage query={place.query} />];
     case "admin": return ["admin", "Admin", () => <AdminPage query={place.query} />];
-    default: return ["unknown", "Not found", () => <Empty title="There is no such page.">The pages are in the navigation.</Empty>];
+    default: return ["unknown", "Not found", () => <Empty title="Page not found.">Choose a page in the navigation.</Empty>];
   }
 }
 
@@ -77,7 +77,7 @@ export function App(): JSX.Element {
   const section = page === "broker" ? "brokers" : page === "topic" ? "topics" : page;
   return (
     <div class="shell">
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the page</a>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to content</a>
       <aside class="side" aria-label="Routebook">
         <div class="side-in">
           <a class="brand" href="/"><img src={mark} alt="" width="24" height="24" />Routebook</a>
@@ -128,19 +128,19 @@ function Notices(): JSX.Element | null {
       <Note tone="warn">
         <div class="row">
           <span class="grow"><strong>{link === "restarting" ? "The server is restarting." : "Reconnecting…"}</strong>{" "}
-            No word from it for {duration(Date.now() - since)}. What is shown may be out of date; it comes up to date by itself.</span>
-          <button type="button" class="button" onClick={reconnect}>Try now</button>
+            No connection for {duration(Date.now() - since)}. The page may be out of date until the connection returns.</span>
+          <button type="button" class="button" onClick={reconnect}>Reconnect now</button>
         </div>
       </Note>
     );
   }
-  if (restartedAt !== null) return <Note tone="info"><span role="status"><strong>The server restarted.</strong> What is shown is up to date again.</span></Note>;
+  if (restartedAt !== null) return <Note tone="info"><span role="status"><strong>The server restarted.</strong> This page is up to date again.</span></Note>;
   return null;
 }
 
 function Foot(): JSX.Element {
   const { hello } = useLive("link");
-  if (hello === null) return <div class="side-foot">not connected yet</div>;
+  if (hello === null) return <div class="side-foot">not connected</div>;
   return (
     <div class="side-foot">
       <span class="clip" title={hello.ns}>{hello.ns}</span>
@@ -159,7 +159,7 @@ function ThemeButton(): JSX.Element {
   const [theme, setTheme] = useTheme();
   const next: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
   const icon: Record<Theme, IconName> = { auto: "auto", light: "sun", dark: "moon" };
-  const word: Record<Theme, string> = { auto: "as the system", light: "light", dark: "dark" };
+  const word: Record<Theme, string> = { auto: "system", light: "light", dark: "dark" };
   return (
     <button type="button" class="button quiet icon-button" onClick={() => setTheme(next[theme])} data-testid="theme"
       aria-label={`Theme: ${word[theme]}. Change to ${word[next[theme]]}`} title={`Theme: ${word[theme]}`}>

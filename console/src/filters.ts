@@ -1,4 +1,4 @@
-/** Which brokers and events a page shows, and in which order. Pure. */
+/** Filters and sort orders of brokers and events. Pure. */
 
 import type { BrokerRow, BrokerState, LiveEvent } from "./api.ts";
 
@@ -7,10 +7,10 @@ export interface BrokerFilter {
   state: string;
   cluster: string;
   zone: string;
-  role: string; // master, slave, acting, or headless: of a group without a master
+  role: string; // master, slave, acting, or headless: in a group without a master
 }
 
-/** Every word must be in the name, the address, the zone or the version. */
+/** Every word must occur in the name, the address, the zone or the version. */
 export function filterBrokers(rows: Iterable<BrokerRow>, filter: BrokerFilter): BrokerRow[] {
   const words = filter.q.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const all = [...rows];
@@ -44,7 +44,7 @@ const ORDERS: Record<string, (a: BrokerRow, b: BrokerRow) => number> = {
   since: (a, b) => (b.since_ms ?? 0) - (a.since_ms ?? 0),
 };
 
-/** Ties go by name, then by id, whatever the direction: rows do not jump. */
+/** Ties are sorted by name, then by id, in both directions, so that rows do not jump. */
 export function sortBrokers(rows: readonly BrokerRow[], by: string, down: boolean): BrokerRow[] {
   const order = ORDERS[by] ?? ORDERS["name"];
   const sign = down ? -1 : 1;
@@ -52,18 +52,18 @@ export function sortBrokers(rows: readonly BrokerRow[], by: string, down: boolea
 }
 
 export interface EventFilter {
-  kinds: ReadonlySet<string>; // empty: all but the once-a-minute ones
+  kinds: ReadonlySet<string>; // empty: all but the per-minute counts
   broker: string;
   topic: string;
   q: string;
 }
 
-const EVERY_MINUTE = new Set(["heartbeat_minute", "lookup_minute"]);
+const MINUTE_KINDS = new Set(["heartbeat_minute", "lookup_minute"]);
 
-export function wantsEvent(event: LiveEvent, filter: EventFilter, said: (event: LiveEvent) => string): boolean {
-  if (filter.kinds.size > 0 ? !filter.kinds.has(event.kind) : EVERY_MINUTE.has(event.kind)) return false;
+export function wantsEvent(event: LiveEvent, filter: EventFilter, describe: (event: LiveEvent) => string): boolean {
+  if (filter.kinds.size > 0 ? !filter.kinds.has(event.kind) : MINUTE_KINDS.has(event.kind)) return false;
   if (filter.broker !== "" && event.broker !== filter.broker && event.addr !== filter.broker) return false;
   if (filter.topic !== "" && event.topic !== filter.topic && !(event.topics ?? []).includes(filter.topic)) return false;
   if (filter.q === "") return true;
-  return `${event.kind} ${event.broker ?? ""} ${event.topic ?? ""} ${event.addr ?? ""} ${event.who ?? ""} ${event.peer ?? ""} ${said(event)}`.toLowerCase().includes(filter.q.toLowerCase());
+  return `${event.kind} ${event.broker ?? ""} ${event.topic ?? ""} ${event.addr ?? ""} ${event.who ?? ""} ${event.peer ?? ""} ${describe(event)}`.toLowerCase().includes(filter.q.toLowerCase());
 }

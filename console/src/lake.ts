@@ -1,4 +1,4 @@
-/** The reports of the lake, as /v1/reports/{name} answers them. Times are ISO 8601 in UTC. */
+/** Types of the lake reports at /v1/reports/{name}. Times are ISO 8601 in UTC. */
 
 export interface Common {
   report: string;

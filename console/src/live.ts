@@ -1,26 +1,26 @@
-/** What the server pushes, kept for the pages: one WebSocket, one change of the screen per frame. */
+/** Live state for all pages: one WebSocket, at most one render per frame. */
 
 import { useEffect, useState } from "preact/hooks";
-import { QUIET_KINDS } from "./words.ts";
+import { QUIET_KINDS } from "./labels.ts";
 import type { BrokerRow, Hello, Live, LiveEvent, Overview } from "./api.ts";
 
 export type Link = "connecting" | "live" | "reconnecting" | "restarting" | "refused";
 export type Part = "link" | "overview" | "brokers" | "events" | "clock";
 
 const KEPT_EVENTS = 5000;
-const SILENCE_MS = 15_000; // the overview comes every second
+const TIMEOUT_MS = 15_000; // the overview comes every second
 
 export interface State {
   link: Link;
   why: string;
-  since: number; // when the link became what it is
-  restartedAt: number | null; // when a new boot was seen, for a notice
+  since: number; // time of the last change of `link`
+  restartedAt: number | null; // time of a detected server restart, for a notice
   hello: Hello | null;
-  offset: number; // server's clock minus this one's
+  offset: number; // server clock minus local clock
   overview: Overview | null;
   brokers: Map<string, BrokerRow>;
   events: LiveEvent[]; // oldest first
-  returns: number; // how often the link came back: pages ask again what they asked
+  returns: number; // number of reconnects; pages query again after each
 }
 
 export const state: State = {
@@ -38,26 +38,26 @@ export const state: State = {
 
 const listeners = new Map<Part, Set<() => void>>();
 const changed = new Set<Part>();
-let asked = false;
+let scheduled = false;
 
 function flush(): void {
-  asked = false;
+  scheduled = false;
   const parts = [...changed];
   changed.clear();
-  const told = new Set<() => void>();
-  for (const part of parts) for (const listener of listeners.get(part) ?? []) told.add(listener);
-  for (const listener of told) listener();
+  const notified = new Set<() => void>();
+  for (const part of parts) for (const listener of listeners.get(part) ?? []) notified.add(listener);
+  for (const listener of notified) listener();
 }
 
-/** A hidden tab gets no frames; what it missed is drawn when it is seen again. */
+/** A hidden tab gets no frames; it renders when it becomes visible. */
 function touch(part: Part): void {
   changed.add(part);
-  if (asked) return;
-  asked = true;
+  if (scheduled) return;
+  scheduled = true;
   requestAnimationFrame(flush);
 }
 
-/** Draw again when one of these parts changes. */
+/** Render again when one of these parts changes. */
 export function useLive(...parts: Part[]): State {
   const [, again] = useState(0);
   useEffect(() => {
@@ -72,7 +72,7 @@ export function useLive(...parts: Part[]): State {
   return state;
 }
 
-/** The server's time now; draws again every second. */
+/** The current server time; renders again every second. */
 export function useNow(): number {
   useLive("clock");
   return now();
@@ -82,7 +82,7 @@ export function now(): number {
   return Date.now() + state.offset;
 }
 
-function become(link: Link, why = ""): void {
+function setLink(link: Link, why = ""): void {
   if (state.link !== link) state.since = Date.now();
   state.link = link;
   state.why = why;
@@ -92,18 +92,18 @@ function become(link: Link, why = ""): void {
 let socket: WebSocket | null = null;
 let kinds: readonly string[] | null = null;
 
-/** Events of these kinds, too, which do not come by themselves: those of every minute. Null: as the server sends by default. */
+/** Also receive events of these kinds, such as the per-minute counts. Null: the default kinds. */
 export function watchKinds(wanted: readonly string[] | null): void {
   kinds = wanted;
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(wanted === null ? { type: "watch", kinds: QUIET_KINDS } : { type: "watch", kinds: [...QUIET_KINDS, ...wanted] }));
 }
 
 let lastSeq: number | null = null;
-let heardAt = 0;
+let lastMessageAt = 0;
 let failures = 0;
 let timer: number | undefined;
 
-function took(message: Live): void {
+function handleMessage(message: Live): void {
   switch (message.type) {
     case "hello": {
       const before = state.hello;
@@ -114,7 +114,7 @@ function took(message: Live): void {
       state.offset = message.now_ms - Date.now();
       if (lastSeq === null) lastSeq = message.seq;
       failures = 0;
-      become("live");
+      setLink("live");
       if (kinds !== null) watchKinds(kinds);
       break;
     }
@@ -150,17 +150,17 @@ function took(message: Live): void {
       touch("events");
       break;
     }
-    case "missed": // more than is sent again: pages read the journal instead
+    case "missed": // too many events to replay: pages read the journal instead
       state.events = [];
       state.returns += 1;
       touch("events");
       touch("link");
       break;
     case "stopping":
-      become("restarting", "the server is stopping");
+      setLink("restarting", "the server is stopping");
       break;
     case "dropped":
-      become("reconnecting", message.why);
+      setLink("reconnecting", message.why);
       break;
   }
 }
@@ -169,44 +169,44 @@ function connect(): void {
   clearTimeout(timer);
   const scheme = location.protocol === "https:" ? "wss" : "ws";
   const after = lastSeq === null ? "" : `?after=${lastSeq}`;
-  const mine = new WebSocket(`${scheme}://${location.host}/v1/live${after}`);
-  socket = mine;
-  heardAt = Date.now();
-  mine.onmessage = (event) => {
-    if (socket !== mine) return;
-    heardAt = Date.now();
-    took(JSON.parse(String(event.data)) as Live);
+  const current = new WebSocket(`${scheme}://${location.host}/v1/live${after}`);
+  socket = current;
+  lastMessageAt = Date.now();
+  current.onmessage = (event) => {
+    if (socket !== current) return;
+    lastMessageAt = Date.now();
+    handleMessage(JSON.parse(String(event.data)) as Live);
   };
-  mine.onclose = (event) => {
-    if (socket !== mine) return;
+  current.onclose = (event) => {
+    if (socket !== current) return;
     socket = null;
     if (event.code === 4401) {
-      become("refused", "log in to see what is live");
+      setLink("refused", "log in to continue");
       dispatchEvent(new Event("routebook-login"));
       return;
     }
-    if (event.code === 4403) return become("refused", event.reason === "" ? "this identity may not watch" : event.reason);
-    if (event.code === 1012) become("restarting", "the server is stopping");
-    else if (state.hello !== null && state.link !== "restarting") become("reconnecting", event.reason);
-    else if (state.hello === null) become("connecting", event.reason);
-    later();
+    if (event.code === 4403) return setLink("refused", event.reason === "" ? "this identity has no permission" : event.reason);
+    if (event.code === 1012) setLink("restarting", "the server is stopping");
+    else if (state.hello !== null && state.link !== "restarting") setLink("reconnecting", event.reason);
+    else if (state.hello === null) setLink("connecting", event.reason);
+    scheduleReconnect();
   };
 }
 
-function later(): void {
+function scheduleReconnect(): void {
   const wait = Math.min(5000, 250 * 2 ** failures) * (0.8 + Math.random() * 0.4);
   failures += 1;
   timer = setTimeout(connect, wait);
 }
 
-/** Somebody logged in or out: what was asked is asked again, as whoever it is now. */
-export function becomeOther(): void {
+/** After a login or logout: reconnect, and query everything again. */
+export function identityChanged(): void {
   state.returns += 1;
   touch("link");
   reconnect();
 }
 
-/** Connect again at once: somebody does not want to wait. */
+/** Reconnect at once. */
 export function reconnect(): void {
   failures = 0;
   const old = socket;
@@ -219,8 +219,8 @@ export function startLive(): void {
   connect();
   setInterval(() => {
     touch("clock");
-    if (socket !== null && state.link === "live" && Date.now() - heardAt > SILENCE_MS) {
-      become("reconnecting", "nothing was heard for a while");
+    if (socket !== null && state.link === "live" && Date.now() - lastMessageAt > TIMEOUT_MS) {
+      setLink("reconnecting", "no message from the server");
       reconnect();
     }
     if (state.restartedAt !== null && Date.now() - state.restartedAt > 20_000) {

@@ -1,7 +1,7 @@
-/** Routes as a picture has them, and what differs between two. Pure. */
+/** Routes as diagrams show them, and the differences between two. Pure. */
 
 import type { Route, RouteVersion } from "./api.ts";
-import { permission, role } from "./words.ts";
+import { permission, role } from "./labels.ts";
 
 export interface Stop {
   broker: string;
@@ -20,10 +20,10 @@ export type Change = "same" | "added" | "removed" | "changed";
 export interface Difference {
   broker: string;
   change: Change;
-  says: string[]; // what changed, in words
+  details: string[];
 }
 
-/** One stop per broker that has queues, or that the route names without any. */
+/** One stop per broker of the route, with or without queues. */
 export function stops(route: Route | null): Stop[] {
   if (route === null) return [];
   const brokers = new Map(route.brokers.map((one) => [one.name, one]));
@@ -47,7 +47,7 @@ export function stops(route: Route | null): Stop[] {
   }).sort((a, b) => a.cluster.localeCompare(b.cluster) || a.broker.localeCompare(b.broker, "en", { numeric: true }));
 }
 
-/** From `before` to `after`, broker by broker; same ones are left out. */
+/** Differences from `before` to `after`, per broker. */
 export function differences(before: readonly Stop[], after: readonly Stop[]): Map<string, Difference> {
   const found = new Map<string, Difference>();
   const old = new Map(before.map((one) => [one.broker, one]));
@@ -55,36 +55,36 @@ export function differences(before: readonly Stop[], after: readonly Stop[]): Ma
     const was = old.get(stop.broker);
     old.delete(stop.broker);
     if (was === undefined) {
-      found.set(stop.broker, { broker: stop.broker, change: "added", says: [`${stop.read} read and ${stop.write} write queues, ${permission(stop.perm)}`] });
+      found.set(stop.broker, { broker: stop.broker, change: "added", details: [`${stop.read} read and ${stop.write} write queues, ${permission(stop.perm)}`] });
       continue;
     }
-    const says = changes(was, stop);
-    if (says.length > 0) found.set(stop.broker, { broker: stop.broker, change: "changed", says });
+    const details = changes(was, stop);
+    if (details.length > 0) found.set(stop.broker, { broker: stop.broker, change: "changed", details });
   }
-  for (const gone of old.values()) found.set(gone.broker, { broker: gone.broker, change: "removed", says: [`had ${gone.read} read and ${gone.write} write queues`] });
+  for (const gone of old.values()) found.set(gone.broker, { broker: gone.broker, change: "removed", details: [`was ${gone.read} read and ${gone.write} write queues`] });
   return found;
 }
 
 function changes(was: Stop, is: Stop): string[] {
-  const says: string[] = [];
-  if (was.perm !== is.perm) says.push(`${permission(was.perm)} → ${permission(is.perm)}`);
-  if (was.read !== is.read) says.push(`read queues ${was.read} → ${is.read}`);
-  if (was.write !== is.write) says.push(`write queues ${was.write} → ${is.write}`);
-  if (was.cluster !== is.cluster) says.push(`cluster ${was.cluster} → ${is.cluster}`);
-  if (was.zone !== is.zone) says.push(`zone ${was.zone ?? "none"} → ${is.zone ?? "none"}`);
-  if (was.mapped !== is.mapped) says.push(`logical queues ${was.mapped ?? "none"} → ${is.mapped ?? "none"}`);
+  const details: string[] = [];
+  if (was.perm !== is.perm) details.push(`${permission(was.perm)} → ${permission(is.perm)}`);
+  if (was.read !== is.read) details.push(`read queues ${was.read} → ${is.read}`);
+  if (was.write !== is.write) details.push(`write queues ${was.write} → ${is.write}`);
+  if (was.cluster !== is.cluster) details.push(`cluster ${was.cluster} → ${is.cluster}`);
+  if (was.zone !== is.zone) details.push(`zone ${was.zone ?? "none"} → ${is.zone ?? "none"}`);
+  if (was.mapped !== is.mapped) details.push(`logical queues ${was.mapped ?? "none"} → ${is.mapped ?? "none"}`);
   const before = new Map(was.addrs.map((one) => [one.id, one.addr]));
   for (const { id, addr } of is.addrs) {
     const old = before.get(id);
     before.delete(id);
-    if (old === undefined) says.push(`${role(id)} came: ${addr}`);
-    else if (old !== addr) says.push(`${role(id)} ${old} → ${addr}`);
+    if (old === undefined) details.push(`${role(id)} added: ${addr}`);
+    else if (old !== addr) details.push(`${role(id)} ${old} → ${addr}`);
   }
-  for (const [id, addr] of before) says.push(`${role(id)} gone: ${addr}`);
-  return says;
+  for (const [id, addr] of before) details.push(`${role(id)} removed: ${addr}`);
+  return details;
 }
 
-/** The version that held at a time; versions are newest first. */
+/** The version that was valid at a time; versions are newest first. */
 export function versionAt(versions: readonly RouteVersion[], at: number): RouteVersion | null {
   return versions.find((one) => one.valid_from_ms <= at) ?? null;
 }

@@ -1,4 +1,4 @@
-/** Dark, light, or as the system says. */
+/** Dark, light, or the system's theme. */
 
 import { useState } from "preact/hooks";
 
@@ -10,7 +10,7 @@ export function applyTheme(): Theme {
   try {
     kept = localStorage.getItem(KEY);
   } catch {
-    // a browser that keeps nothing shows what the system says
+    // without storage: the system's theme
   }
   const theme: Theme = kept === "light" || kept === "dark" ? kept : "auto";
   show(theme);
@@ -28,7 +28,7 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
     try {
       localStorage.setItem(KEY, next);
     } catch {
-      // it holds until the page is left
+      // without storage: until the page is closed
     }
     show(next);
     setTheme(next);

@@ -1,4 +1,4 @@
-/** Times and durations as people read them: in the viewer's zone, and in UTC for who hovers. */
+/** Formats times in the viewer's zone and in UTC, and durations. */
 
 const pad = (value: number, width = 2): string => String(value).padStart(width, "0");
 
@@ -22,7 +22,7 @@ export function clock(ms: number, millis = false): string {
   return millis ? `${base}.${pad(d.getMilliseconds(), 3)}` : base;
 }
 
-/** `Nov 16`, with the year if it is another than that of `now`. */
+/** `Nov 16`, with the year if it differs from that of `now`. */
 export function day(ms: number, now: number): string {
   const d = new Date(ms);
   const base = `${MONTHS[d.getMonth()] ?? ""} ${d.getDate()}`;
@@ -67,7 +67,7 @@ export function ago(ms: number, now: number): string {
   return past < 0 ? `in ${duration(-past)}` : `${duration(past)} ago`;
 }
 
-/** What `<input type="datetime-local" step="1">` holds. */
+/** The value of `<input type="datetime-local" step="1">`. */
 export function toInput(ms: number): string {
   const d = new Date(ms);
   return `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())}T${clock(ms)}`;
@@ -86,7 +86,7 @@ export function fromUrl(text: string | null): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** Round marks of an axis between two times: about `most` of them, on whole units of the viewer's zone; midnight is its day. */
+/** Axis ticks between two times: at most about `most`, on whole units of the viewer's zone; midnight shows the date. */
 export function marks(from: number, to: number, most: number): { at: number; label: string }[] {
   const steps = [SECOND, 5 * SECOND, 15 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR,
     2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY];

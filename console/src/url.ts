@@ -1,25 +1,25 @@
-/** The address bar is the state: what a page shows can be shared, reloaded and gone back to. */
+/** Page state in the URL: pages can be shared, reloaded and reached with the back button. */
 
 import { useEffect, useState } from "preact/hooks";
 
 type Listener = () => void;
 const listeners = new Set<Listener>();
 
-function told(): void {
+function notify(): void {
   for (const listener of [...listeners]) listener();
 }
 
-addEventListener("popstate", told);
+addEventListener("popstate", notify);
 
-/** Go to a page of the console; the top of it comes into view. */
+/** Open a page of the console and scroll to its top. */
 export function go(href: string): void {
   if (href === location.pathname + location.search) return;
   history.pushState(null, "", href);
   scrollTo(0, 0);
-  told();
+  notify();
 }
 
-/** Change parts of the query; null takes one away. What is typed or dragged replaces, what is chosen is a step back. */
+/** Change parts of the query; null removes one. Typing and dragging replace the history entry, choices add one. */
 export function setQuery(changes: Record<string, string | null>, how: "push" | "replace" = "replace"): void {
   const query = new URLSearchParams(location.search);
   for (const [key, value] of Object.entries(changes)) {
@@ -31,7 +31,7 @@ export function setQuery(changes: Record<string, string | null>, how: "push" | "
   if (href === location.pathname + location.search) return;
   if (how === "push") history.pushState(null, "", href);
   else history.replaceState(null, "", href);
-  told();
+  notify();
 }
 
 export interface Place {
@@ -40,7 +40,7 @@ export interface Place {
   query: URLSearchParams;
 }
 
-/** `/brokers/b-1?x=y` is page `brokers`, name `b-1`. A name that is not percent-encoded UTF-8 is taken as it is. */
+/** `/brokers/b-1?x=y` is page `brokers`, name `b-1`. A name that is not valid percent-encoded UTF-8 stays as it is. */
 export function parsePlace(pathname: string, search: string): Place {
   const [, page = "", ...rest] = pathname.split("/");
   let name: string | null = rest.length === 0 ? null : rest.join("/");
@@ -77,7 +77,7 @@ export function withQuery(path: string, query: Record<string, string>): string {
   return text === "" ? path : `${path}?${text}`;
 }
 
-/** Links of the console are followed without loading it again; modified clicks do as the browser does. */
+/** Follow links of the console without reloading it; clicks with modifier keys keep the browser's behaviour. */
 export function followLinks(): void {
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BrokerRow, LiveEvent } from "../src/api.ts";
 import { filterBrokers, sortBrokers, wantsEvent, type BrokerFilter, type EventFilter } from "../src/filters.ts";
-import { gather } from "../src/gather.ts";
-import { said, stepSaid } from "../src/words.ts";
+import { groupEvents } from "../src/event_groups.ts";
+import { describe, describeStep } from "../src/labels.ts";
 
 const row = (name: string, id: number, more: Partial<BrokerRow> = {}): BrokerRow => ({
   key: `${name}#${id}`, name, id, addr: `10.0.0.${id}:10911`, cluster: "c1", zone: "north", role: id === 0 ? "master" : "slave", state: "up",
@@ -12,14 +12,14 @@ const row = (name: string, id: number, more: Partial<BrokerRow> = {}): BrokerRow
 const none: BrokerFilter = { q: "", state: "", cluster: "", zone: "", role: "" };
 const keys = (rows: BrokerRow[]): string[] => rows.map((one) => one.key);
 
-test("every word of a search must fit somewhere", () => {
+test("every word of a search must match", () => {
   const rows = [row("alpha", 0), row("beta", 1, { zone: "south" })];
   assert.deepEqual(keys(filterBrokers(rows, { ...none, q: "ALP north" })), ["alpha#0"]);
   assert.deepEqual(keys(filterBrokers(rows, { ...none, q: "alpha south" })), []);
   assert.deepEqual(keys(filterBrokers(rows, none)), ["alpha#0", "beta#1"]);
 });
 
-test("headless are the groups whose master is not there", () => {
+test("headless selects groups without a master", () => {
   const rows = [row("a", 0), row("a", 1), row("b", 1), row("c", 0, { state: "down" }), row("c", 1)];
   assert.deepEqual(keys(filterBrokers(rows, { ...none, role: "headless" })), ["b#1", "c#0", "c#1"]);
 });
@@ -35,30 +35,30 @@ test("rows sort by number within names, and ties keep one order in both directio
 const event = (kind: string, more: Partial<LiveEvent> = {}): LiveEvent => ({ seq: 1, at: 1000, kind, fields: {}, ...more });
 const all: EventFilter = { kinds: new Set(), broker: "", topic: "", q: "" };
 
-test("once-a-minute events come only when asked for", () => {
-  assert.equal(wantsEvent(event("lookup_minute"), all, said), false);
-  assert.equal(wantsEvent(event("lookup_minute"), { ...all, kinds: new Set(["lookup_minute"]) }, said), true);
+test("per-minute events are shown only when selected", () => {
+  assert.equal(wantsEvent(event("lookup_minute"), all, describe), false);
+  assert.equal(wantsEvent(event("lookup_minute"), { ...all, kinds: new Set(["lookup_minute"]) }, describe), true);
 });
 
-test("an event is about a broker by name or address, about a topic by any of its names", () => {
+test("events are filtered by broker name or address, and by any of their topics", () => {
   const one = event("topics_changed", { broker: "b", addr: "10.0.0.1:1", topics: ["t1", "t2"] });
-  assert.ok(wantsEvent(one, { ...all, broker: "b" }, said) && wantsEvent(one, { ...all, broker: "10.0.0.1:1" }, said));
-  assert.ok(wantsEvent(one, { ...all, topic: "t2" }, said) && !wantsEvent(one, { ...all, topic: "t" }, said));
+  assert.ok(wantsEvent(one, { ...all, broker: "b" }, describe) && wantsEvent(one, { ...all, broker: "10.0.0.1:1" }, describe));
+  assert.ok(wantsEvent(one, { ...all, topic: "t2" }, describe) && !wantsEvent(one, { ...all, topic: "t" }, describe));
 });
 
-test("the same change on several brokers is one story, and what nobody needs is left out", () => {
+test("the same change on several brokers is one group, and unimportant events are omitted", () => {
   const change = (broker: string, at: number, topic = "t"): LiveEvent => event("topics_changed", { broker, at, topics: [topic], counts: { added: 1 } });
   const quiet = event("broker_changed", { broker: "a", broker_id: 0, fields: { before_id: 0 } });
-  const found = gather([change("c", 9000), quiet, change("b", 8990), change("a", 8980, "other"), change("a", 1000)], 10);
+  const found = groupEvents([change("c", 9000), quiet, change("b", 8990), change("a", 8980, "other"), change("a", 1000)], 10);
   assert.deepEqual(found.map((one) => one.brokers), [["c", "b"], ["a"], ["a"]]);
 });
 
-test("a role switch is told as one", () => {
-  assert.equal(said(event("broker_changed", { broker: "a", broker_id: 0, fields: { before_id: 2 } })), "went from slave 2 to master");
+test("a role switch is described as one", () => {
+  assert.equal(describe(event("broker_changed", { broker: "a", broker_id: 0, fields: { before_id: 2 } })), "switched from slave 2 to master");
 });
 
-test("a step of history says only what changed", () => {
-  assert.equal(stepSaid("rw read 8 write 8 at 0: a:1", "r- read 8 write 8 at 0: a:1, 1: b:1"), "read + write → read only, slave 1 came: b:1");
-  assert.equal(stepSaid(undefined, "rw read 8 write 4 at 0: a:1"), "read + write, read queues 8, write queues 4, master a:1");
-  assert.equal(stepSaid("something else", undefined), "something else");
+test("a step of the history shows only what changed", () => {
+  assert.equal(describeStep("rw read 8 write 8 at 0: a:1", "r- read 8 write 8 at 0: a:1, 1: b:1"), "read + write → read only, slave 1 added: b:1");
+  assert.equal(describeStep(undefined, "rw read 8 write 4 at 0: a:1"), "read + write, read queues 8, write queues 4, master a:1");
+  assert.equal(describeStep("something else", undefined), "something else");
 });

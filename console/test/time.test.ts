@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ago, DAY, duration, fromUrl, HOUR, marks, MINUTE, SECOND, shortAge, utc } from "../src/time.ts";
 
-test("a duration has two units at most and leaves out what is zero", () => {
+test("a duration has at most two units and omits zeros", () => {
   assert.equal(duration(0), "0 s");
   assert.equal(duration(740), "740 ms");
   assert.equal(duration(4 * SECOND), "4 s");
@@ -18,13 +18,13 @@ test("an age in a column is short", () => {
   assert.deepEqual([-1, 99 * SECOND, 100 * SECOND, 100 * MINUTE, 48 * HOUR].map(shortAge), ["0s", "99s", "1m", "1h", "2d"]);
 });
 
-test("what is about now is now", () => {
+test("a time within two seconds is now", () => {
   assert.equal(ago(1000, 2000), "now");
   assert.equal(ago(1000, 61_000), "1 min ago");
   assert.equal(ago(61_000, 1000), "in 1 min");
 });
 
-test("a time in an address is ms or ISO 8601, anything else is none", () => {
+test("a time in a URL is ms or ISO 8601", () => {
   assert.equal(fromUrl("1794795018682"), 1794795018682);
   assert.equal(fromUrl("2026-11-16T02:10:18.682Z"), 1794795018682);
   assert.equal(fromUrl("yesterday"), null);
@@ -32,11 +32,11 @@ test("a time in an address is ms or ISO 8601, anything else is none", () => {
   assert.equal(fromUrl(null), null);
 });
 
-test("utc says so", () => {
+test("UTC times are labelled", () => {
   assert.equal(utc(1794795018682), "2026-11-16 02:10:18.682 UTC");
 });
 
-test("an axis has few marks, on round times, within its ends", () => {
+test("an axis has few ticks, on round times, within its range", () => {
   const from = Date.UTC(2026, 10, 16, 2, 7, 11);
   for (const span of [90 * SECOND, 50 * MINUTE, DAY, 40 * DAY]) {
     const found = marks(from, from + span, 8);
@@ -45,7 +45,7 @@ test("an axis has few marks, on round times, within its ends", () => {
   }
 });
 
-test("midnight is told by its day", () => {
+test("midnight shows the date", () => {
   const noon = new Date(2026, 10, 14, 12).getTime();
   assert.deepEqual(marks(noon, noon + 2 * DAY, 5).map((one) => one.label), ["12:00", "Nov 15", "12:00", "Nov 16", "12:00"]);
 });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 (globalThis as { addEventListener?: unknown }).addEventListener = () => undefined;
 const { brokerHref, parsePlace, topicHref } = await import("../src/url.ts");
 
-test("names go through the address unharmed", () => {
+test("names survive encoding in a URL", () => {
   for (const name of ["orders", "%RETRY%group", "a/b", "<script>alert(1)</script>", "ünï 码", "a?b#c"]) {
     const [path = ""] = topicHref(name).split("?");
     assert.equal(parsePlace(path, "").name, name);
@@ -13,7 +13,7 @@ test("names go through the address unharmed", () => {
   }
 });
 
-test("an address that is not percent-encoded UTF-8 is taken as it is", () => {
+test("a URL that is not percent-encoded UTF-8 is kept as it is", () => {
   assert.equal(parsePlace("/topics/%E0%A4%A", "").name, "%E0%A4%A");
 });
 

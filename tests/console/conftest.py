@@ -1,4 +1,4 @@
-"""The browser that tests of the console look through."""
+"""The browser for the console tests."""
 
 from collections.abc import Iterator
 

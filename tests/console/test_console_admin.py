@@ -1,4 +1,4 @@
-"""The admin page in a real browser: each action is shown, done and recorded; who is no administrator can do nothing.
+"""The admin page in a real browser: actions are previewed, applied and recorded; other identities are rejected.
 
 A fleet that signs its requests runs beside; what is changed belongs to a broker of the tests' own.
 """
@@ -58,7 +58,7 @@ def fleet(ns: Process) -> Iterator[Process]:
 
 @pytest.fixture
 def broker(ns: Process, fleet: Process) -> Iterator[Client]:
-    """Registers, with all permissions, for as long as a test takes."""
+    """A broker that is registered during the test."""
     frame = register(broker="ours", addr="10.9.0.1:10911", cluster="story", topics=TOPICS, timeout_ms=3_600_000)
     with Client(ns.address) as client:
         assert client.ask(signed(frame, *BROKER)).code == 0
@@ -74,7 +74,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def program(ns: Process) -> Iterator[httpx.Client]:
-    """Looks at the same server on another way than the browser."""
+    """An HTTP client beside the browser."""
     with httpx.Client(base_url=ns.wait_until_http(), auth=ADMIN) as client:
         yield client
 
@@ -96,20 +96,20 @@ def writable(program: httpx.Client, topic: str) -> bool:
 
 
 def newest(program: httpx.Client) -> dict[str, Any]:
-    """The last thing that an administrator did."""
+    """The newest record of an admin action."""
     kinds = ("permission_wiped", "permission_restored", "topic_deleted", "kv_changed", "setting_changed")
     record: dict[str, Any] = program.get("/v1/records", params={"kind": kinds, "limit": 1}).json()["records"][0]
     return record
 
 
-def do_it(page: Page) -> None:
+def confirm_change(page: Page) -> None:
     confirm = page.get_by_test_id("confirm")
     page.get_by_test_id("do-it").click()
-    expect(confirm).to_contain_text("Done and recorded")
+    expect(confirm).to_contain_text("Applied and recorded")
 
 
-def to_the_record(page: Page, says: str) -> None:
-    """What was done stands on the events page, where the dialog's link goes."""
+def open_record(page: Page, says: str) -> None:
+    """The dialog links to the event of the change."""
     page.get_by_test_id("confirm").get_by_role("link", name=re.compile(r"record \d+")).click()
     page.wait_for_selector('main[data-page="events"]')
     row = page.locator("main [data-key]").first
@@ -128,9 +128,9 @@ def test_write_permission_is_wiped_and_restored(
         expect(confirm.locator("tr", has_text=f"topic {topic}")).to_contain_text(
             re.compile(r"read and write \(6\).*read \(4\)")
         )
-    expect(confirm).to_contain_text("2 things")
-    assert writable(program, "orders"), "looking changes nothing"
-    do_it(page)
+    expect(confirm).to_contain_text("2 changes")
+    assert writable(program, "orders"), "the preview changes nothing"
+    confirm_change(page)
     assert [writable(program, topic) for topic in TOPICS] == [False, False]
     record = newest(program)
     assert (record["kind"], record["broker"], record["who"]) == ("permission_wiped", "ours", "root")
@@ -140,19 +140,19 @@ def test_write_permission_is_wiped_and_restored(
     expect(confirm.locator("tr", has_text="topic orders")).to_contain_text(
         re.compile(r"read \(4\).*read and write \(6\)")
     )
-    assert not writable(program, "orders"), "looking changes nothing"
-    do_it(page)
+    assert not writable(program, "orders"), "the preview changes nothing"
+    confirm_change(page)
     assert [writable(program, topic) for topic in TOPICS] == [True, True]
     record = newest(program)
     assert (record["kind"], record["broker"], record["who"]) == ("permission_restored", "ours", "root")
-    to_the_record(page, "ours takes writes again (2 topics)")
+    open_record(page, "ours write permission restored (2 topics)")
 
 
 def test_nothing_to_change_cannot_be_confirmed(context: BrowserContext, ns: Process, broker: Client) -> None:
     page = log_in(context, ns, ADMIN)
     page.get_by_role("button", name="Write permission").click()
     page.locator('[data-key="ours"]').get_by_role("button", name="Restore…").click()
-    expect(page.get_by_test_id("confirm")).to_contain_text("change nothing")
+    expect(page.get_by_test_id("confirm")).to_contain_text("No changes")
     expect(page.get_by_test_id("do-it")).to_be_disabled()
 
 
@@ -164,16 +164,16 @@ def test_a_topic_is_deleted(context: BrowserContext, ns: Process, broker: Client
     confirm = page.get_by_test_id("confirm")
     expect(confirm.locator("tr", has_text="topic payments on ours")).to_contain_text("4 read queues, 4 write queues")
     expect(confirm).to_contain_text("adds it again")
-    assert program.get("/v1/routes/payments").status_code == 200, "looking changes nothing"
-    do_it(page)
+    assert program.get("/v1/routes/payments").status_code == 200, "the preview changes nothing"
+    confirm_change(page)
     assert program.get("/v1/routes/payments").status_code == 404
     assert program.get("/v1/routes/orders").status_code == 200
     record = newest(program)
     assert (record["kind"], record["topic"], record["who"]) == ("topic_deleted", "payments", "root")
-    to_the_record(page, "payments was deleted")
+    open_record(page, "payments deleted")
 
 
-def test_who_is_no_administrator_is_told_so_and_can_do_nothing(
+def test_a_reader_cannot_make_changes(
     context: BrowserContext, ns: Process, broker: Client, program: httpx.Client
 ) -> None:
     page = log_in(context, ns, READER)
@@ -200,7 +200,7 @@ def test_who_is_no_administrator_is_told_so_and_can_do_nothing(
     assert not kinds & {"permission_wiped", "permission_restored", "topic_deleted", "kv_changed", "setting_changed"}
 
 
-def test_an_administrator_of_one_cluster_is_refused_in_another(
+def test_an_administrator_of_one_cluster_is_denied_in_another(
     context: BrowserContext, ns: Process, broker: Client, program: httpx.Client
 ) -> None:
     page = log_in(context, ns, LIMITED)
@@ -211,7 +211,7 @@ def test_an_administrator_of_one_cluster_is_refused_in_another(
     assert writable(program, "orders")
 
 
-def test_a_page_without_the_token_or_of_another_site_can_do_nothing(
+def test_requests_without_token_or_from_another_site_are_rejected(
     context: BrowserContext, ns: Process, broker: Client, program: httpx.Client
 ) -> None:
     page = log_in(context, ns, ADMIN)

@@ -1,4 +1,4 @@
-"""The console in a real browser, against a real server with a fleet: each page, and what people do with it.
+"""The console in a real browser, with a real server and a simulated fleet: every page and the main workflows.
 
 Screenshots are kept in the folder that `--screenshots` names, if it names one.
 """
@@ -50,7 +50,7 @@ def ns(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 @pytest.fixture(scope="module")
 def fleet(ns: Process) -> Iterator[Process]:
-    """Brokers and clients that come, beat and ask, without faults."""
+    """A fleet of brokers and clients without faults."""
     where = f"{ns.host}:{ns.port}"
     process = Process(
         *("fleet", "run", "--scenario", "quiet-day", "--nameserver", where),
@@ -64,7 +64,7 @@ def fleet(ns: Process) -> Iterator[Process]:
 
 @pytest.fixture(scope="module")
 def story(ns: Process, fleet: Process) -> Iterator[Client]:
-    """A broker of our own, with a topic that is ours; and one whose name is a script."""
+    """A broker with its own topic, and one whose name is HTML."""
     with Client(ns.address) as broker:
         come(broker, "story-a", "10.9.0.1:10911", "story", NASTY)
         broker.ask(route("no-such-topic"))
@@ -90,13 +90,13 @@ def url(ns: Process) -> str:
 
 
 def come(client: Client, broker: str, addr: str, *topics: str) -> None:
-    """A broker registers, and is in no hurry to beat."""
+    """Register a broker with a long heartbeat timeout."""
     frame = register(broker=broker, addr=addr, cluster="story", topics=topics, timeout_ms=3_600_000)
     assert client.ask(frame).code == 0
 
 
 def open_at(watched: CheckedPage, url: str, name: str, path: str | None = None) -> Page:
-    """The page, when it is there and live."""
+    """Open a page and wait until it is live."""
     page = watched.page
     page.goto(url + (path or PAGES[name]))
     page.wait_for_selector(f'main[data-page="{name}"]')
@@ -173,14 +173,14 @@ def test_a_broker_that_stops_appears_on_the_overview_without_reload(
         page = open_at(watched, url, "overview")
         down = page.locator('a[href="/brokers?state=down"]').first
         expect(down).to_contain_text(re.compile(r"\d"))
-        before = int(re.findall(r"\d+", down.inner_text())[0])  # what tests before this one left
+        before = int(re.findall(r"\d+", down.inner_text())[0])  # left by earlier tests
     expect(down).to_contain_text(re.compile(rf"(?<!\d){before + 1}(?!\d)"))
     alarm = page.locator("main").get_by_role("link", name="dies", exact=True).first
     expect(alarm).to_be_visible()
     assert complaints(watched) == []
 
 
-def test_slide_back_to_the_old_route_and_share_it(context: BrowserContext, ns: Process, url: str) -> None:
+def test_a_past_route_is_shown_and_shared(context: BrowserContext, ns: Process, url: str) -> None:
     topic = "moves"
     watched = open_page(context)
     with Client(ns.address) as first, Client(ns.address) as second:
@@ -208,7 +208,7 @@ def test_slide_back_to_the_old_route_and_share_it(context: BrowserContext, ns: P
     assert complaints(watched) == []
 
 
-def test_a_shared_address_shows_the_same_view(context: BrowserContext, url: str) -> None:
+def test_a_shared_url_shows_the_same_view(context: BrowserContext, url: str) -> None:
     watched = open_page(context)
     page = open_at(watched, url, "brokers")
     page.get_by_label("Filter brokers").fill("story-a")
@@ -221,7 +221,7 @@ def test_a_shared_address_shows_the_same_view(context: BrowserContext, url: str)
     expect(other.page.get_by_label("Filter brokers")).to_have_value("story-a")
 
 
-def test_names_from_the_network_are_text(context: BrowserContext, url: str) -> None:
+def test_names_are_never_interpreted_as_html(context: BrowserContext, url: str) -> None:
     watched = open_page(context)
     said: list[str] = []
 
@@ -243,7 +243,7 @@ def test_names_from_the_network_are_text(context: BrowserContext, url: str) -> N
     assert complaints(watched) == []
 
 
-def test_the_theme_is_chosen_and_kept(context: BrowserContext, url: str) -> None:
+def test_the_theme_is_stored(context: BrowserContext, url: str) -> None:
     watched = open_page(context)
     page = open_at(watched, url, "overview")
     seen = set()
@@ -258,7 +258,7 @@ def test_the_theme_is_chosen_and_kept(context: BrowserContext, url: str) -> None
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_all_can_be_reached_by_keyboard(context: BrowserContext, url: str) -> None:
+def test_everything_is_reachable_by_keyboard(context: BrowserContext, url: str) -> None:
     page = open_at(open_page(context), url, "overview")
     reached = set()
     for _ in range(40):
@@ -267,13 +267,13 @@ def test_all_can_be_reached_by_keyboard(context: BrowserContext, url: str) -> No
     assert {"/brokers", "/topics", "/compare", "/events", "/reports", "/admin"} <= reached
 
 
-def test_where_there_is_no_lake_the_page_says_how_to_make_one(context: BrowserContext, url: str) -> None:
+def test_without_a_lake_the_page_shows_the_build_command(context: BrowserContext, url: str) -> None:
     page = open_at(open_page(context), url, "reports")
     expect(page.get_by_test_id("lake-command")).to_contain_text("routebook lake build")
 
 
 @pytest.mark.slow
-def test_a_first_lake_on_its_way_is_told_and_then_shown(browser: Browser, tmp_path: Path, shots: Path | None) -> None:
+def test_the_first_lake_build_is_shown(browser: Browser, tmp_path: Path, shots: Path | None) -> None:
     pytest.importorskip("pyiceberg", reason="needs the lake extra: pip install 'routebook[lake]'")
     from tests.support.sample_lake import sample_lake
 
@@ -295,13 +295,13 @@ def test_a_first_lake_on_its_way_is_told_and_then_shown(browser: Browser, tmp_pa
         context.close()
 
 
-def test_where_authentication_is_off_the_page_says_how_to_switch_it_on(context: BrowserContext, url: str) -> None:
+def test_without_authentication_the_page_shows_how_to_enable_it(context: BrowserContext, url: str) -> None:
     page = open_at(open_page(context), url, "admin")
     expect(page.locator("main")).to_contain_text("routebook.auth.file")
 
 
 @pytest.mark.slow
-def test_a_restart_is_survived_and_said(browser: Browser, tmp_path: Path, shots: Path | None) -> None:
+def test_a_restart_is_shown_and_survived(browser: Browser, tmp_path: Path, shots: Path | None) -> None:
     context = browser.new_context(viewport=DESK)
     try:
         with serving(tmp_path, http="127.0.0.1:0") as ns, Client(ns.address) as broker:
@@ -320,9 +320,7 @@ def test_a_restart_is_survived_and_said(browser: Browser, tmp_path: Path, shots:
         context.close()
 
 
-def test_an_administrator_logs_in_sees_what_changes_and_does_it(
-    browser: Browser, tmp_path: Path, shots: Path | None
-) -> None:
+def test_an_administrator_logs_in_previews_and_applies(browser: Browser, tmp_path: Path, shots: Path | None) -> None:
     settings = {"routebook.auth.file": write_identities(tmp_path)}
     context = browser.new_context(viewport=DESK, reduced_motion="reduce")
     try:
@@ -336,7 +334,7 @@ def test_an_administrator_logs_in_sees_what_changes_and_does_it(
             form.get_by_label("Access key").fill(ADMIN[0])
             form.get_by_label("Secret key").fill("not the secret")
             form.get_by_role("button", name="Log in").click()
-            expect(form).to_contain_text("not right")
+            expect(form).to_contain_text("wrong secret")
             form.get_by_label("Secret key").fill(ADMIN[1])
             form.get_by_role("button", name="Log in").click()
             page.get_by_label("Key", exact=True).fill("orders")

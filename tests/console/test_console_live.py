@@ -1,4 +1,4 @@
-"""What open consoles are told, by a real server, over real WebSockets."""
+"""Live updates of a real server over real WebSockets."""
 
 import json
 import signal
@@ -23,7 +23,7 @@ def ns(tmp_path: Path) -> Iterator[Process]:
         yield process
 
 
-def test_it_begins_with_who_serves_and_how_things_are(ns: Process) -> None:
+def test_the_first_messages_are_hello_and_snapshot(ns: Process) -> None:
     url = ns.wait_until_http()
     with Client(ns.address) as broker:
         broker.ask(register(broker="a", addr="10.0.0.1:1", topics=["t", "u"]))
@@ -61,7 +61,7 @@ def test_a_broker_that_starts_and_stops_is_pushed_to_the_console(ns: Process) ->
         assert [event["seq"] for event in console.events] == sorted({event["seq"] for event in console.events})
 
 
-def test_a_silent_broker_is_suspected_and_beats_are_told(ns: Process) -> None:
+def test_a_silent_broker_is_suspected_and_heartbeats_are_sent(ns: Process) -> None:
     with live_console(ns.wait_until_http()) as console, Client(ns.address) as broker:
         broker.ask(register(broker="a", addr="10.0.0.1:1", timeout_ms=6000))
         console.until(lambda: console.states() == {"a 10.0.0.1:1": "up"})
@@ -72,7 +72,7 @@ def test_a_silent_broker_is_suspected_and_beats_are_told(ns: Process) -> None:
         assert console.brokers["a#0"]["last_seen_ms"] > seen
 
 
-def test_events_are_chosen(ns: Process) -> None:
+def test_events_are_selected(ns: Process) -> None:
     url = ns.wait_until_http()
     with live_console(url) as all_of_them, live_console(url) as some, live_console(url) as none:
         some.say({"type": "watch", "kinds": ["kv_changed"]})
@@ -91,7 +91,7 @@ def test_events_are_chosen(ns: Process) -> None:
         assert none.events == []
 
 
-def test_who_comes_back_gets_what_happened_since(ns: Process) -> None:
+def test_a_reconnecting_console_gets_missed_events(ns: Process) -> None:
     url = ns.wait_until_http()
     with live_console(url) as console:
         seq = console.hello["seq"]
@@ -111,7 +111,7 @@ def test_who_comes_back_gets_what_happened_since(ns: Process) -> None:
         assert console.events[0]["seq"] == missed["last"] + 1
 
 
-def test_a_restart_is_told_and_the_past_is_known(ns: Process, tmp_path: Path) -> None:
+def test_a_restart_is_announced_and_history_remains(ns: Process, tmp_path: Path) -> None:
     url = ns.wait_until_http()
     with live_console(url) as console:
         with Client(ns.address) as broker:
@@ -133,7 +133,7 @@ def test_a_restart_is_told_and_the_past_is_known(ns: Process, tmp_path: Path) ->
         console.until(lambda: any(event["kind"] == "server_started" for event in console.events))
 
 
-def test_pages_of_other_sites_are_refused(ns: Process) -> None:
+def test_pages_of_other_sites_are_rejected(ns: Process) -> None:
     url = ns.wait_until_http()
     address = url.removeprefix("http://")
     for origin in ("http://evil.example", "null", f"http://{address}.evil.example"):
@@ -151,13 +151,13 @@ def test_pages_of_other_sites_are_refused(ns: Process) -> None:
 @pytest.mark.parametrize(
     "nonsense", ["", "{", "[]", '{"type":"other"}', json.dumps({"type": "watch", "kinds": ["x"] * 101})]
 )
-def test_nonsense_ends_the_connection(ns: Process, nonsense: str) -> None:
+def test_an_invalid_message_closes_the_connection(ns: Process, nonsense: str) -> None:
     with live_console(ns.wait_until_http()) as console:
         console.say_text(nonsense)
         assert console.until_closed()[0] == 4400
 
 
-def test_there_are_not_more_consoles_than_may_be(tmp_path: Path) -> None:
+def test_the_number_of_consoles_is_limited(tmp_path: Path) -> None:
     with serving(tmp_path, http="127.0.0.1:0", settings={"routebook.http.watchers": 1}) as ns:
         url = ns.wait_until_http()
         with live_console(url), connect(f"ws://{url.removeprefix('http://')}/v1/live") as second:

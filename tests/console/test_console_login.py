@@ -1,4 +1,4 @@
-"""Logging in to the console: cookies, CSRF, wrong passwords; and what an administrator then may change."""
+"""Console login: cookies, CSRF, wrong passwords, admin changes."""
 
 import time
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def ns(tmp_path: Path) -> Iterator[Process]:
 
 @contextmanager
 def browser(url: str, who: tuple[str, str] | None = None) -> Iterator[httpx.Client]:
-    """Sends what a page of the server sends; logged in, if `who` is given."""
+    """Sends requests as a page of the server does, logged in if `who` is given."""
     with httpx.Client(base_url=url, headers={"origin": url, "sec-fetch-site": "same-origin"}) as client:
         if who is not None:
             answer = client.post("/v1/session", json={"access_key": who[0], "secret_key": who[1]})
@@ -68,7 +68,7 @@ def test_a_session_begins_and_ends(ns: Process) -> None:
         refused(client.get("/v1/records"), 401, "login-required")
 
 
-def test_behind_tls_the_cookie_is_for_tls_alone(ns: Process) -> None:
+def test_behind_tls_the_cookie_is_secure(ns: Process) -> None:
     with browser(ns.wait_until_http()) as client:
         answer = client.post(
             "/v1/session",
@@ -79,7 +79,7 @@ def test_behind_tls_the_cookie_is_for_tls_alone(ns: Process) -> None:
         assert answer.headers["set-cookie"].endswith("; Secure")
 
 
-def test_wrong_secrets_are_told_apart_from_nothing_and_counted(ns: Process) -> None:
+def test_wrong_secrets_are_rejected_alike_and_counted(ns: Process) -> None:
     url = ns.wait_until_http()
     with browser(url) as client:
         for access_key, secret in (
@@ -101,7 +101,7 @@ def test_wrong_secrets_are_told_apart_from_nothing_and_counted(ns: Process) -> N
     assert all("wrong" not in str(record) for record in denied)
 
 
-def test_sessions_run_out(tmp_path: Path) -> None:
+def test_sessions_expire(tmp_path: Path) -> None:
     settings = {"routebook.auth.file": write_identities(tmp_path), "routebook.console.sessionMinutes": 1}
     with (
         serving(tmp_path / "home", http="127.0.0.1:0", settings=settings) as ns,
@@ -112,7 +112,7 @@ def test_sessions_run_out(tmp_path: Path) -> None:
         assert answer.json()["expires_at_ms"] - time.time() * 1000 < 61_000
 
 
-def test_other_sites_pages_can_do_nothing(ns: Process) -> None:
+def test_cross_site_requests_are_rejected(ns: Process) -> None:
     url = ns.wait_until_http()
     body = {"namespace": "n", "key": "k", "value": "v", "dry_run": False}
     with browser(url, ADMIN) as client:
@@ -132,7 +132,7 @@ def test_other_sites_pages_can_do_nothing(ns: Process) -> None:
         assert client.get("/v1/kv").json() == {"namespaces": {}}
 
 
-def test_a_dry_run_changes_nothing_and_the_real_thing_is_journalled(ns: Process) -> None:
+def test_a_dry_run_changes_nothing_and_a_change_is_journalled(ns: Process) -> None:
     url = ns.wait_until_http()
     with browser(url, ADMIN) as client:
         body = {"namespace": "n", "key": "k", "value": "v"}
@@ -203,7 +203,7 @@ async def test_permissions_and_topics(ns: Process) -> None:
             assert client.get("/v1/routes/u").json()["route"]["queues"][0]["writable"]
 
 
-def test_who_is_no_administrator(ns: Process) -> None:
+def test_identities_without_admin_permission(ns: Process) -> None:
     url = ns.wait_until_http()
     body = {"namespace": "n", "key": "k", "value": "v", "dry_run": False}
     with browser(url) as client:
@@ -223,7 +223,7 @@ def test_who_is_no_administrator(ns: Process) -> None:
         assert done.json()["done"], "programs that send their secret need no CSRF token"
 
 
-def test_without_authentication_nobody_is(tmp_path: Path) -> None:
+def test_without_authentication_changes_are_rejected(tmp_path: Path) -> None:
     with serving(tmp_path, http="127.0.0.1:0") as ns, browser(ns.wait_until_http()) as client:
         said = client.get("/v1/session").json()
         assert said["authentication"] is False
@@ -237,7 +237,7 @@ def test_without_authentication_nobody_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [70_000, 10_000_000])
-def test_large_bodies_are_refused(ns: Process, size: int) -> None:
+def test_large_bodies_are_rejected(ns: Process, size: int) -> None:
     with browser(ns.wait_until_http()) as client:
         try:
             answer = client.post("/v1/session", json={"access_key": "a" * size, "secret_key": "b"})
@@ -246,7 +246,7 @@ def test_large_bodies_are_refused(ns: Process, size: int) -> None:
         assert answer.status_code in (400, 413)
 
 
-def test_the_live_console_is_for_those_who_are_known(tmp_path: Path) -> None:
+def test_the_live_console_needs_authentication(tmp_path: Path) -> None:
     settings = {"routebook.auth.file": write_identities(tmp_path, anonymous=False), "routebook.journal.commitMillis": 0}
     with serving(tmp_path / "home", http="127.0.0.1:0", settings=settings) as ns:
         url = ns.wait_until_http()

@@ -1,4 +1,4 @@
-"""The console's page and files as a browser gets them: where, with which headers, and nothing else."""
+"""The console's static files: paths, headers, and nothing outside the folder."""
 
 import gzip
 import socket
@@ -25,7 +25,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_is_the_one_page(url: str, path: str) -> None:
+def test_every_page_path_returns_the_index(url: str, path: str) -> None:
     answer = httpx.get(url + path)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -40,7 +40,7 @@ def test_every_page_is_the_one_page(url: str, path: str) -> None:
         *("/index.html", "/assets/", "/assets/index.html", "/favicon.ico"),
     ],
 )
-def test_there_is_no_other(url: str, path: str) -> None:
+def test_other_paths_are_not_found(url: str, path: str) -> None:
     answer = httpx.get(url + path)
     assert answer.status_code == 404
     assert set(answer.json()) == {"error", "hint"}
@@ -58,7 +58,7 @@ def test_there_is_no_other(url: str, path: str) -> None:
         "/assets/x%00.js",
     ],
 )
-def test_nothing_but_the_folder_can_be_asked_for(url: str, path: str) -> None:
+def test_files_outside_the_folder_are_not_served(url: str, path: str) -> None:
     # by hand: clients tidy such paths up
     place = urlsplit(url)
     with socket.create_connection((place.hostname or "", place.port or 0), timeout=10) as peer:
@@ -67,7 +67,7 @@ def test_nothing_but_the_folder_can_be_asked_for(url: str, path: str) -> None:
     assert answer.split(b" ", 2)[1] == b"404", answer
 
 
-def test_files_last_and_are_packed(url: str) -> None:
+def test_files_are_cacheable_and_compressed(url: str) -> None:
     for file in (path for path in ASSETS.rglob("*") if path.is_file() and path.name != "index.html"):
         name = file.relative_to(ASSETS).as_posix()
         answer = httpx.get(f"{url}/assets/{name}", headers={"accept-encoding": "gzip"})
@@ -83,7 +83,7 @@ def test_files_last_and_are_packed(url: str) -> None:
             assert len(gzip.compress(file.read_bytes())) >= int(answer.headers["content-length"])
 
 
-def test_what_is_known_is_not_sent_again(url: str) -> None:
+def test_unchanged_files_are_304(url: str) -> None:
     first = httpx.get(f"{url}/brokers")
     again = httpx.get(f"{url}/topics", headers={"if-none-match": f'"other", W/{first.headers["etag"]}'})
     assert (again.status_code, again.content) == (304, b"")
@@ -100,7 +100,7 @@ def test_head_and_other_methods(url: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/assets/none.js", "/v1/overview", "/schema", "/nowhere"])
-def test_every_answer_has_the_headers_that_keep_browsers_in_line(url: str, path: str) -> None:
+def test_every_response_has_security_headers(url: str, path: str) -> None:
     headers = httpx.get(url + path).headers
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -113,7 +113,7 @@ def test_every_answer_has_the_headers_that_keep_browsers_in_line(url: str, path:
     assert "camera=()" in headers["permissions-policy"]
 
 
-def test_the_page_loads_nothing_from_elsewhere() -> None:
+def test_the_page_has_no_external_resources() -> None:
     page = (ASSETS / "index.html").read_text()
     assert "http://" not in page
     assert "https://" not in page
@@ -123,7 +123,7 @@ def test_the_page_loads_nothing_from_elsewhere() -> None:
         assert " src=" in script.partition(">")[0], "a script in the page itself"
 
 
-def test_without_a_console_the_api_is_there_and_nothing_can_be_changed(tmp_path: Path) -> None:
+def test_without_a_console_the_api_is_read_only(tmp_path: Path) -> None:
     with serving(tmp_path, http="127.0.0.1:0", settings={"routebook.console.enabled": False}) as ns:
         url = ns.wait_until_http()
         assert httpx.get(f"{url}/").status_code == 404

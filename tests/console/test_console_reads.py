@@ -1,4 +1,4 @@
-"""What the pages ask for beside what comes live: over HTTP, from a real server."""
+"""HTTP endpoints that the console reads, on a real server."""
 
 import time
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def got(url: str, path: str, **query: object) -> Any:
     return answer.json()
 
 
-def test_search_puts_the_best_first(ns: Process) -> None:
+def test_search_returns_the_best_matches_first(ns: Process) -> None:
     url = ns.wait_until_http()
     topics = ["order", "Orders-paid", "reorder", "payment", "%RETRY%orders", "a/b order"]
     with Client(ns.address) as broker:
@@ -40,7 +40,7 @@ def test_search_puts_the_best_first(ns: Process) -> None:
         assert got(url, "/v1/search/topics", q="nothing")["topics"] == []
 
 
-def test_what_a_loss_would_break(ns: Process) -> None:
+def test_impact_of_losing_a_broker(ns: Process) -> None:
     url = ns.wait_until_http()
     with Client(ns.address) as client:
         client.ask(register(broker="a", addr="10.0.0.1:1", topics=["mine", "ours", "also ours"]))
@@ -83,7 +83,7 @@ def test_sessions_with_their_reasons(ns: Process) -> None:
         assert httpx.get(f"{url}/v1/brokers/never/sessions").status_code == 404
 
 
-def test_the_strip_of_the_last_day(ns: Process) -> None:
+def test_activity_of_the_last_day(ns: Process) -> None:
     url = ns.wait_until_http()
     with Client(ns.address) as broker:
         broker.ask(register(broker="a", addr="10.0.0.1:1"))
@@ -98,7 +98,7 @@ def test_the_strip_of_the_last_day(ns: Process) -> None:
     eventually(lambda: got(url, "/v1/strip", steps=24)["points"][-1]["downs"] == 2, "both are gone")
 
 
-def test_who_asks_and_in_vain(ns: Process) -> None:
+def test_demand_and_no_route_look_ups(ns: Process) -> None:
     url = ns.wait_until_http()
     with Client(ns.address) as client:
         client.ask(register(topics=["t", "u"]))
@@ -114,7 +114,7 @@ def test_who_asks_and_in_vain(ns: Process) -> None:
         assert (missed["topic"], missed["misses"], missed["clients"], missed["exists"]) == ("typo", 1, 1, False)
 
 
-def test_records_backwards(ns: Process) -> None:
+def test_records_are_newest_first(ns: Process) -> None:
     url = ns.wait_until_http()
     with Client(ns.address) as client:
         client.ask(register(broker="a", addr="10.0.0.1:1", topics=["t", "u"]))
@@ -138,7 +138,7 @@ def test_records_backwards(ns: Process) -> None:
         assert httpx.get(f"{url}/v1/records", params={"kind": "broker_dwon"}).status_code == 400
 
 
-def test_heartbeats_by_the_minute(ns: Process) -> None:
+def test_heartbeats_per_minute(ns: Process) -> None:
     beats = got(ns.wait_until_http(), "/v1/brokers/a/beats")
     assert (beats["broker"], beats["members"]) == ("a", [])
     assert beats["since_ms"] <= time.time() * 1000 + 1000
@@ -166,7 +166,7 @@ def test_another_nameserver_is_compared(ns: Process) -> None:
         assert sorted(missing["topics"]) == ["t", "u"]
 
 
-def test_comparing_is_careful(ns: Process, tmp_path: Path) -> None:
+def test_comparison_is_restricted(ns: Process, tmp_path: Path) -> None:
     url = ns.wait_until_http()
     assert httpx.get(f"{url}/v1/compare").json()["allowed"] == "any"
 

@@ -1,4 +1,4 @@
-"""Reports over HTTP: read by a process of its own, from a lake in the server's home."""
+"""Reports over HTTP, read by a separate process from a lake in the server's home."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from tests.support.sample_lake import sample_lake
         (State.STOPPED, "no-lake"),
     ],
 )
-def test_why_there_is_no_lake(tmp_path: Path, state: State, code: str) -> None:
+def test_without_a_lake_the_reason_is_given(tmp_path: Path, state: State, code: str) -> None:
     with serving(tmp_path, http="127.0.0.1:0") as ns:
         write_status(tmp_path / "lake", Status(state=state, at_ms=1, says="tables: 3 of 12"))
         answer = httpx.get(f"{ns.wait_until_http()}/v1/reports/availability", timeout=60)

@@ -1,4 +1,4 @@
-"""A console whose tab reads nothing: it is let go, and neither the server nor other consoles wait for it."""
+"""A stalled console tab is dropped and blocks neither the server nor other consoles."""
 
 import base64
 import os
@@ -18,7 +18,7 @@ MOST_ROUNDS = 80
 
 
 def stalled_console(url: str) -> socket.socket:
-    """Shakes hands, and from then on takes nothing in."""
+    """A WebSocket client that reads nothing after the handshake."""
     host, _, port = url.removeprefix("http://").rpartition(":")
     peer = socket.socket()
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -37,7 +37,7 @@ def stalled_console(url: str) -> socket.socket:
 
 
 @pytest.mark.slow
-def test_a_tab_that_reads_nothing_is_let_go_and_holds_nobody_back(tmp_path: Path) -> None:
+def test_a_stalled_tab_is_dropped_and_does_not_block_others(tmp_path: Path) -> None:
     with serving(tmp_path, http="127.0.0.1:0") as ns, Client(ns.address) as writer:
         url = ns.wait_until_http()
         with live_console(url) as other, stalled_console(url) as stalled:
@@ -55,7 +55,7 @@ def test_a_tab_that_reads_nothing_is_let_go_and_holds_nobody_back(tmp_path: Path
 
 
 def write_and_see(writer: Client, console: LiveConsole, begins: str) -> None:
-    """A round of changes is answered, and the console is told of its end."""
+    """Make changes; the server responds and the other console gets the last one."""
     frames = [put_kv(f"k{index}", f"{begins}{VALUE}", opaque=index) for index in range(PER_ROUND)]
     writer.send_chunks([b"".join(frame.encode() for frame in frames)])
     assert {reply.code for reply in writer.receive_many(PER_ROUND)} == {0}
@@ -63,13 +63,13 @@ def write_and_see(writer: Client, console: LiveConsole, begins: str) -> None:
 
 
 def has_seen(console: LiveConsole, value: str) -> bool:
-    """Whether the last of a round has come; those before it are let go."""
+    """Discard messages until the last one of a round has arrived."""
     del console.events[:-1]
     return bool(console.events) and str(console.events[-1]["fields"]["after"]).startswith(value)
 
 
 def read_to_the_end(peer: socket.socket) -> None:
-    """What was on its way before the server gave up; a timeout if it has not."""
+    """Read what was sent before the server closed the connection."""
     try:
         while peer.recv(1 << 20):
             pass

@@ -1,4 +1,4 @@
-"""One console's queue: what waits is bounded, and who is too slow is told where to resume."""
+"""The bounded queue of one console."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from tests.support.asynchronous import asynchronous
 
 
 class Socket:
-    """Both ends of a WebSocket, as ASGI has them; `stall` lets nothing out."""
+    """An ASGI WebSocket; `stall` blocks sending."""
 
     def __init__(self) -> None:
         self.sent: list[MutableMapping[str, Any]] = []
@@ -40,7 +40,7 @@ async def settled() -> None:
 
 
 @asynchronous
-async def test_messages_go_out_in_order_until_the_console_leaves() -> None:
+async def test_messages_are_sent_in_order_until_the_console_disconnects() -> None:
     tab, socket = Tab(), Socket()
     serving = asyncio.create_task(tab.serve(socket.incoming.get, socket.send))
     for number in range(1, 4):
@@ -53,7 +53,7 @@ async def test_messages_go_out_in_order_until_the_console_leaves() -> None:
 
 
 @asynchronous
-async def test_who_reads_nothing_is_dropped_and_told_where_to_resume() -> None:
+async def test_a_stalled_console_is_dropped_with_the_number_to_resume_after() -> None:
     tab, socket = Tab(), Socket()
     serving = asyncio.create_task(tab.serve(socket.incoming.get, socket.send))
     tab.push("first", seq=7)
@@ -72,7 +72,7 @@ async def test_who_reads_nothing_is_dropped_and_told_where_to_resume() -> None:
 
 
 @asynchronous
-async def test_bytes_are_bounded_too_but_one_message_always_fits() -> None:
+async def test_queued_characters_are_bounded_but_one_message_always_fits() -> None:
     tab = Tab()
     tab.push("x" * (8 << 20), seq=1)
     assert not tab.dropped
@@ -81,19 +81,19 @@ async def test_bytes_are_bounded_too_but_one_message_always_fits() -> None:
 
 
 @asynchronous
-async def test_an_end_lets_out_what_waits() -> None:
+async def test_queued_messages_are_sent_before_the_close() -> None:
     tab, socket = Tab(), Socket()
-    tab.push("last words", seq=1)
+    tab.push("last message", seq=1)
     tab.end(1012, "the server stops")
     tab.push("too late", seq=2)
     await tab.serve(socket.incoming.get, socket.send)
-    assert socket.texts == ["last words"]
+    assert socket.texts == ["last message"]
     assert socket.closed == (1012, "the server stops")
 
 
 @asynchronous
 @pytest.mark.parametrize("muted", [True, False])
-async def test_one_that_may_not_see_events_cannot_ask_for_them(muted: bool) -> None:
+async def test_a_muted_tab_cannot_subscribe_to_events(muted: bool) -> None:
     tab, socket = Tab(muted=muted), Socket()
     serving = asyncio.create_task(tab.serve(socket.incoming.get, socket.send))
     await socket.incoming.put({"type": "websocket.receive", "text": '{"type":"watch","kinds":["kv_changed"]}'})

@@ -20,7 +20,7 @@ CLIENT = ("client", "secret-of-client")
 
 
 class Answer(NamedTuple):
-    """One answer over HTTP."""
+    """One HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 
 
 class Asking:
-    """A server with identities, asked over HTTP."""
+    """A server with identities, and HTTP requests to it."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -63,7 +63,7 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_whether_it_lives_is_open(asking: Asking, path: str) -> None:
+def test_probes_need_no_permission(asking: Asking, path: str) -> None:
     assert asking.ask(path).status == 200
 
 
@@ -71,14 +71,14 @@ def test_whether_it_lives_is_open(asking: Asking, path: str) -> None:
     "path",
     ["/v1/server", "/v1/health", "/v1/clusters", "/v1/brokers", "/v1/topics", "/v1/digest", "/metrics", "/schema"],
 )
-def test_what_takes_route_read(asking: Asking, path: str) -> None:
+def test_paths_that_need_route_read(asking: Asking, path: str) -> None:
     assert asking.ask(path).status == 401
     assert asking.ask(path, CLIENT).status == 200
     assert asking.ask(path, OPS, scheme="Bearer").status == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/kv", "/v1/settings", "/v1/routes/T/history", "/v1/events"])
-def test_what_takes_admin_read(asking: Asking, path: str) -> None:
+def test_paths_that_need_admin_read(asking: Asking, path: str) -> None:
     assert asking.ask(path).status == 401
     assert asking.ask(path, CLIENT).status == 403
     if path != "/v1/events":  # which has no end
@@ -88,17 +88,17 @@ def test_what_takes_admin_read(asking: Asking, path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["//v1/kv", "/v1//kv", "/v1/kv/", "/v1/%6bv", "/V1/kv", "/v1/routes/../kv", "/x", "/metrics/"]
 )
-def test_no_spelling_of_a_path_is_open(asking: Asking, path: str) -> None:
+def test_no_spelling_of_a_path_bypasses_authorization(asking: Asking, path: str) -> None:
     assert asking.ask(path).status == 401
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
-def test_whatever_is_no_reading_takes_admin_write(asking: Asking, method: str) -> None:
+def test_other_methods_need_admin_write(asking: Asking, method: str) -> None:
     assert asking.ask("/v1/kv", method=method).status == 401
     assert asking.ask("/v1/kv", CLIENT, method=method).status == 403
 
 
-def test_who_is_not_known_is_told_how(asking: Asking) -> None:
+def test_an_unauthenticated_request_gets_a_challenge(asking: Asking) -> None:
     answer = asking.ask("/v1/kv")
     assert answer.headers["www-authenticate"] == 'Basic realm="routebook"'
     assert json.loads(answer.body)["code"] == "login-required"
@@ -118,12 +118,12 @@ def test_who_is_not_known_is_told_how(asking: Asking) -> None:
         "Bearer x",
     ],
 )
-def test_a_header_that_cannot_be_read(asking: Asking, header: str) -> None:
+def test_a_malformed_authorization_header(asking: Asking, header: str) -> None:
     answer = asking.send("/v1/server", {"authorization": header})
     assert (answer.status, json.loads(answer.body)["code"]) == (401, "bad-credentials")
 
 
-def test_wrong_secrets_are_refused_alike_and_soon_not_even_looked_at(tmp_path: Path) -> None:
+def test_wrong_secrets_are_rejected_alike_and_then_throttled(tmp_path: Path) -> None:
     file = identities_file(tmp_path / "ids.toml")
     with serving(tmp_path / "home", http="127.0.0.1:0", settings={"routebook.auth.file": file}) as process:
         asking = Asking(process)
@@ -136,7 +136,7 @@ def test_wrong_secrets_are_refused_alike_and_soon_not_even_looked_at(tmp_path: P
         assert asking.ask("/healthz").status == 200
 
 
-def test_an_address_that_is_not_its_own(asking: Asking) -> None:
+def test_an_identity_from_another_network_is_rejected(asking: Asking) -> None:
     assert asking.ask("/v1/server", ("far", "secret-of-far")).status == 403
 
 
@@ -164,7 +164,7 @@ def test_denials_are_recorded_and_counted(tmp_path: Path) -> None:
     assert [(row["code"], row.get("who")) for row in rows] == [(0, None), (0, "client"), (100, None)]
 
 
-def test_commands_sign(asking: Asking) -> None:
+def test_commands_sign_their_requests(asking: Asking) -> None:
     address = f"{asking.process.host}:{asking.process.port}"
     refused = routebook("topics", "-n", address)
     assert refused.code == 1
@@ -182,7 +182,7 @@ def test_commands_sign(asking: Asking) -> None:
         assert "authorization failed" not in ran.err
 
 
-def test_commands_that_ask_over_http_prove_who_they_are_on_this_machine(asking: Asking) -> None:
+def test_http_commands_send_credentials(asking: Asking) -> None:
     keys = {"ROCKETMQ_ACCESS_KEY": "ops-key", "ROCKETMQ_SECRET_KEY": "secret-of-ops"}
     ran = routebook("history", "absent", "--http", asking.url, environment=keys)
     assert (ran.code, "not logged in" in ran.err) == (1, False)
@@ -190,14 +190,14 @@ def test_commands_that_ask_over_http_prove_who_they_are_on_this_machine(asking: 
     assert "not logged in" in refused.err
 
 
-def test_a_public_address_needs_no_warning_then(tmp_path: Path) -> None:
+def test_a_public_address_with_authentication_logs_no_warning(tmp_path: Path) -> None:
     public = ("serve", "-p", "--home", str(tmp_path), "--listen", "0.0.0.0:0", "--http", "0.0.0.0:0")
     warned = routebook(*public)
     assert warned.err.count("routebook.auth.file lets in only whom it names") == 2
     assert routebook(*public, "-D", "routebook.auth.file=ids.toml").err == ""
 
 
-def test_a_fleet_signs(tmp_path: Path) -> None:
+def test_a_fleet_signs_its_requests(tmp_path: Path) -> None:
     file, home = identities_file(tmp_path / "ids.toml"), tmp_path / "home"
     with serving(home, settings={"routebook.auth.file": file}) as process:
         address = f"{process.host}:{process.port}"
@@ -215,7 +215,7 @@ def test_a_fleet_signs(tmp_path: Path) -> None:
     assert {event["code"] for event in events if event["kind"] == "request_denied"} == {106}
 
 
-def test_peers_sign_to_each_other(tmp_path: Path) -> None:
+def test_peers_authenticate_to_each_other(tmp_path: Path) -> None:
     file = identities_file(tmp_path / "ids.toml")
     guarded = {"routebook.auth.file": file}
     with serving(tmp_path / "one", http="127.0.0.1:0", settings=guarded) as one:
@@ -237,7 +237,7 @@ def test_peers_sign_to_each_other(tmp_path: Path) -> None:
             assert peer()["problem"] is None
 
 
-def test_anonymous_readers_see_what_route_read_shows(tmp_path: Path) -> None:
+def test_anonymous_readers_have_route_read(tmp_path: Path) -> None:
     file = identities_file(tmp_path / "ids.toml", 'anonymous = ["route_read"]\n' + IDENTITIES)
     with serving(tmp_path / "home", http="127.0.0.1:0", settings={"routebook.auth.file": file}) as process:
         asking = Asking(process)

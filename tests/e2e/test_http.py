@@ -1,4 +1,4 @@
-"""HTTP beside the NameServer, in a real process: what happens on the one port shows on the other."""
+"""The HTTP port of a real process: changes on the NameServer port appear over HTTP."""
 
 import itertools
 import os
@@ -26,7 +26,7 @@ def got(url: str, path: str) -> Any:
 
 @contextmanager
 def watching(url: str, *, last_event_id: str | None = None, query: str = "") -> Iterator[Iterator[ServerSent]]:
-    """The events of a stream, as they come."""
+    """Yield the events of a stream."""
     headers = {} if last_event_id is None else {"Last-Event-ID": last_event_id}
     with httpx.stream("GET", f"{url}/v1/events{query}", headers=headers, timeout=20) as response:
         assert response.status_code == 200
@@ -42,7 +42,7 @@ def watching(url: str, *, last_event_id: str | None = None, query: str = "") -> 
         yield sent()
 
 
-def test_both_ports_are_announced_and_tell_of_each_other(tmp_path: Path) -> None:
+def test_both_ports_are_announced(tmp_path: Path) -> None:
     with serving(tmp_path, http=FREE) as ns:
         url = ns.wait_until_http()
         server = got(url, "/v1/server")
@@ -63,7 +63,7 @@ def test_an_idle_server_is_small_with_everything_on(tmp_path: Path) -> None:
         assert ns.resident_bytes() < 60 * 1024 * 1024
 
 
-def test_off_is_off(tmp_path: Path) -> None:
+def test_http_can_be_disabled(tmp_path: Path) -> None:
     with serving(tmp_path, http="off") as ns:
         assert "(http)" not in ns.out
         assert ns.stop() == 0
@@ -84,7 +84,7 @@ def test_a_port_in_use_stops_the_start_and_names_the_option(tmp_path: Path) -> N
     assert "listening" not in process.out
 
 
-def test_what_happens_shows_in_tables_events_and_metrics(tmp_path: Path) -> None:
+def test_changes_appear_in_tables_events_and_metrics(tmp_path: Path) -> None:
     with serving(tmp_path, http=FREE) as ns:
         url = ns.wait_until_http()
         with watching(url) as events, Client(ns.address) as broker, Client(ns.address) as client:
@@ -114,7 +114,7 @@ def test_what_happens_shows_in_tables_events_and_metrics(tmp_path: Path) -> None
 
 
 def records(events: Iterator[ServerSent]) -> Iterator[ServerSent]:
-    """Without notices of numbers that a killed server never handed out."""
+    """Remove notices about sequence numbers that a killed server never assigned."""
     for sent in events:
         if sent.event == "missing":
             assert sent.json["certain"] is False
@@ -160,7 +160,7 @@ def test_filters(tmp_path: Path) -> None:
             assert (first["kind"], first["broker"]) == ("topics_changed", "b1")
 
 
-def test_draining_is_not_ready_and_watchers_see_the_end(tmp_path: Path) -> None:
+def test_a_draining_server_is_not_ready_and_ends_streams(tmp_path: Path) -> None:
     settings = {"enableShutdownGracefully": True, "shutdownWaitTimeSeconds": 20}
     with serving(tmp_path, http=FREE, settings=settings) as ns:
         url = ns.wait_until_http()
@@ -177,7 +177,7 @@ def test_draining_is_not_ready_and_watchers_see_the_end(tmp_path: Path) -> None:
         assert ns.wait() == 0
 
 
-def test_the_gate_is_not_ready(tmp_path: Path) -> None:
+def test_a_server_that_waits_for_the_gate_is_not_ready(tmp_path: Path) -> None:
     settings = {"needWaitForService": True, "waitSecondsForService": 600}
     with serving(tmp_path, http=FREE, settings=settings) as ns:
         response = httpx.get(f"{ns.wait_until_http()}/readyz")
@@ -196,7 +196,7 @@ def test_a_stop_while_http_is_being_imported(tmp_path: Path) -> None:
 
 
 def slow_reader(url: str) -> tuple[socket.socket, bytes]:
-    """A watcher that takes in next to nothing, and what it has taken in."""
+    """A watcher that reads almost nothing."""
     host, _, port = url.removeprefix("http://").rpartition(":")
     reader = socket.socket()
     reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -209,7 +209,7 @@ def slow_reader(url: str) -> tuple[socket.socket, bytes]:
     return reader, received
 
 
-def test_a_slow_reader_is_dropped_while_others_go_on(tmp_path: Path) -> None:
+def test_a_slow_reader_is_dropped_while_others_continue(tmp_path: Path) -> None:
     count = 40
     topics = [f"a-topic-with-quite-a-long-name-{number}" for number in range(5000)]
     with serving(tmp_path, http=FREE) as ns:
@@ -236,7 +236,7 @@ def test_a_slow_reader_is_dropped_while_others_go_on(tmp_path: Path) -> None:
                 assert [int(next(events).id) for _ in range(resume, last)] == list(range(resume + 1, last + 1))
 
 
-def test_a_public_port_is_warned_of(tmp_path: Path) -> None:
+def test_a_public_port_logs_a_warning(tmp_path: Path) -> None:
     with serving(tmp_path, http="0.0.0.0:0") as ns:
         ns.wait_until_http()
         ns.wait_for_log(r"WARN .*routebook\.http\.listen=0\.0\.0\.0:0: everybody who reaches this port can read")

@@ -1,4 +1,4 @@
-"""What stands in deploy/ fits this server: metrics that exist, alerts that fire, a unit that systemd takes."""
+"""The files in deploy/ match this server: existing metrics, alerts that fire, a valid systemd unit."""
 
 import json
 import os
@@ -27,7 +27,7 @@ LABELS: Final = re.compile(r"(\w+)=~?\"([^\"]*)\"|by \(([^)]*)\)")
 
 @pytest.fixture(scope="module")
 def exposed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """The series of a living server, and the labels that each has."""
+    """The metrics of a running server with their labels."""
     home = tmp_path_factory.mktemp("home")
     with serving(home, http="127.0.0.1:0") as ns, Client(ns.address) as client:
         url = ns.wait_until_http()
@@ -59,7 +59,7 @@ def expressions() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("expression", sorted(set(expressions())))
-def test_every_query_is_about_metrics_that_exist(expression: str, exposed: dict[str, set[str]]) -> None:
+def test_every_query_uses_existing_metrics(expression: str, exposed: dict[str, set[str]]) -> None:
     names = set(OURS.findall(expression)) - {"routebook_"}
     assert names or expression.startswith("up{")
     for name in names:
@@ -69,13 +69,13 @@ def test_every_query_is_about_metrics_that_exist(expression: str, exposed: dict[
         assert {*filter(None, [label]), *filter(None, by.replace(" ", "").split(","))} <= known
 
 
-def test_every_metric_of_ours_is_documented(exposed: dict[str, set[str]]) -> None:
+def test_every_metric_is_documented(exposed: dict[str, set[str]]) -> None:
     page = (DEPLOY.parent / "docs" / "http.md").read_text()
     families = {re.sub(r"_(bucket|count|sum)$", "", name) for name in exposed if name.startswith("routebook_")}
     assert not [name for name in sorted(families) if f"`{name}`" not in page]
 
 
-def test_an_alert_says_what_is_wrong_and_what_to_do() -> None:
+def test_alerts_have_a_summary_and_an_action() -> None:
     for rule in alerts():
         assert rule["labels"]["severity"] in {"warning", "critical"}
         assert rule["annotations"]["summary"]
@@ -93,15 +93,15 @@ def run(*command: str) -> None:
     assert "warning" not in (ran.stdout + ran.stderr).lower()
 
 
-def test_prometheus_takes_the_rules() -> None:
+def test_prometheus_accepts_the_rules() -> None:
     run("promtool", "check", "rules", RULES.name)
 
 
-def test_the_alerts_fire_when_they_should() -> None:
+def test_alerts_fire_as_specified() -> None:
     run("promtool", "test", "rules", "routebook.rules.test.yml")
 
 
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     unit = (DEPLOY / "systemd" / "routebook.service").read_text()
     assert "ExecStart=/opt/routebook/bin/routebook serve\n" in unit
     there = shutil.which("true")

@@ -1,4 +1,4 @@
-"""A thousand watchers on one server: all of them see everything, and the NameServer goes on answering."""
+"""A thousand watchers on one server: all receive every event while the NameServer keeps responding."""
 
 import asyncio
 from pathlib import Path
@@ -47,7 +47,7 @@ class Watcher:
 
 
 def write(address: tuple[str, int], first: int) -> None:
-    """Make events, and ask for routes meanwhile."""
+    """Create events and look up routes meanwhile."""
     with Client(address) as client:
         for number in range(first, first + EVENTS):
             assert client.ask(put_kv(f"k{number}", "v")).code == 0
@@ -56,7 +56,7 @@ def write(address: tuple[str, int], first: int) -> None:
 
 @pytest.mark.slow
 @asynchronous
-async def test_a_thousand_watchers_see_everything_and_come_back(tmp_path: Path) -> None:
+async def test_a_thousand_watchers_see_everything_and_resume(tmp_path: Path) -> None:
     with serving(tmp_path, http="127.0.0.1:0") as ns:
         url = ns.wait_until_http()
         watchers = [await Watcher.connect(url, query=ONLY_KV) for _ in range(WATCHERS)]

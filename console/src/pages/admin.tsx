@@ -1,12 +1,12 @@
-/** What an admin may change: each action shows what it will do, then does it, and lands in the audit. */
+/** Admin actions: each shows its effect first, then applies it and is recorded. */
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, logout, name as enc, Refusal, send, session, type AdminAnswer, type Setting } from "../api.ts";
-import { useAsk } from "../ask.ts";
-import { becomeOther, state, useLive } from "../live.ts";
+import { get, logout, name as enc, ApiError, send, session, type AdminAnswer, type Setting } from "../api.ts";
+import { useQuery } from "../query.ts";
+import { identityChanged, state, useLive } from "../live.ts";
 import { setQuery } from "../url.ts";
-import { Badge, Choice, count, Empty, Note, Panel, plural, Problem, sentence, Time, Waiting, Scroll } from "../ui/bits.tsx";
+import { Badge, Choice, count, Empty, Note, Panel, plural, Problem, sentence, Time, Loading, Scroll } from "../ui/components.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { LoginForm } from "../ui/login.tsx";
 
@@ -23,7 +23,7 @@ const TABS: { value: Tab; label: string }[] = [
 ];
 
 export function AdminPage({ query }: { query: URLSearchParams }): JSX.Element {
-  const found = useAsk("session", () => session());
+  const found = useQuery("session", () => session());
   const [action, setAction] = useState<Action | null>(null);
   const current = found.value;
   const tab = TABS.find((one) => one.value === query.get("tab"))?.value ?? "kv";
@@ -31,15 +31,15 @@ export function AdminPage({ query }: { query: URLSearchParams }): JSX.Element {
     <>
       <div class="head"><h1>Admin</h1>
         {current?.who ? <div class="actions"><span class="muted">logged in as <strong>{current.who}</strong>{current.expires_at_ms === null ? "" : <> until <Time ms={current.expires_at_ms} /></>}</span>
-          <button type="button" class="button" onClick={() => { logout().then(becomeOther, found.again); }}><Icon name="power" />Log out</button></div> : null}
+          <button type="button" class="button" onClick={() => { logout().then(identityChanged, found.again); }}><Icon name="power" />Log out</button></div> : null}
       </div>
       {found.problem !== null && current === null ? <Problem problem={found.problem} again={found.again} />
-        : current === null ? <Waiting lines={5} />
+        : current === null ? <Loading lines={5} />
         : !current.authentication ? <Off hint={current.hint} />
-        : current.who === null ? <div class="narrow-panel"><Panel title="Log in"><div class="stack"><p class="muted">With an admin's access key. What you do here is recorded under that name.</p><LoginForm onDone={found.again} /></div></Panel></div>
-        : !current.admin ? <Note tone="warn"><strong>{current.who} is not an admin.</strong> {current.hint ?? "Log in as one to change something here."}</Note>
+        : current.who === null ? <div class="narrow-panel"><Panel title="Log in"><div class="stack"><p class="muted">Use an admin's access key. Changes are recorded under its name.</p><LoginForm onDone={found.again} /></div></Panel></div>
+        : !current.admin ? <Note tone="warn"><strong>{current.who} is not an admin.</strong> {current.hint ?? "Log in as an admin to make changes."}</Note>
         : <>
-            <div><Choice label="What to change" value={tab} options={TABS} onPick={(value) => setQuery({ tab: value === "kv" ? null : value, q: null }, "push")} /></div>
+            <div><Choice label="Action" value={tab} options={TABS} onPick={(value) => setQuery({ tab: value === "kv" ? null : value, q: null }, "push")} /></div>
             {tab === "kv" ? <KvPanel act={setAction} /> : tab === "settings" ? <SettingsPanel act={setAction} q={query.get("q") ?? ""} /> : tab === "brokers" ? <WritePanel act={setAction} /> : <TopicPanel act={setAction} />}
           </>}
       {action === null ? null : <Confirm action={action} onClose={() => setAction(null)} />}
@@ -49,28 +49,28 @@ export function AdminPage({ query }: { query: URLSearchParams }): JSX.Element {
 
 function Off({ hint }: { hint: string | null }): JSX.Element {
   return (
-    <Panel title="Nothing can be changed here">
+    <Panel title="Admin actions are disabled">
       <div class="stack">
-        <p>{sentence(hint ?? "authentication is off, so the console cannot know who you are; without a name there is no admin")}</p>
-        <p class="muted">The command line and mqadmin work as ever.</p>
+        <p>{sentence(hint ?? "authentication is off")}</p>
+        <p class="muted">The command line and mqadmin still work.</p>
       </div>
     </Panel>
   );
 }
 
-/** Dry run, show, confirm, do. */
+/** Dry run, preview, confirm, apply. */
 function Confirm({ action, onClose }: { action: Action; onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [preview, setPreview] = useState<AdminAnswer | null>(null);
   const [done, setDone] = useState<AdminAnswer | null>(null);
-  const [problem, setProblem] = useState<Refusal | null>(null);
+  const [problem, setProblem] = useState<ApiError | null>(null);
   const [busy, setBusy] = useState(false);
-  const failed = (what: unknown): void => { setBusy(false); setProblem(what instanceof Refusal ? what : new Refusal(0, null, String(what), null)); };
+  const failed = (what: unknown): void => { setBusy(false); setProblem(what instanceof ApiError ? what : new ApiError(0, null, String(what), null)); };
   useEffect(() => {
     dialog.current?.showModal();
     action.run(true).then(setPreview, failed);
   }, []);
-  const doIt = (): void => {
+  const apply = (): void => {
     setBusy(true);
     setProblem(null);
     action.run(false).then((answer) => { setBusy(false); setDone(answer); action.done(); }, failed);
@@ -81,16 +81,16 @@ function Confirm({ action, onClose }: { action: Action; onClose: () => void }): 
       <div class="dialog-in stack">
         <h2 id="confirm-title">{action.title}</h2>
         {problem === null ? null : <Problem problem={problem} />}
-        {shown === null ? (problem === null ? <Waiting /> : null) : <>
+        {shown === null ? (problem === null ? <Loading /> : null) : <>
           {done === null
-            ? <p>{shown.total === 0 ? "This would change nothing." : `This will change ${plural(shown.total, "thing")}:`}</p>
-            : <Note tone={done.done ? "ok" : "warn"}>{done.done ? <>Done and recorded{done.seq === null ? "" : <> as <a href={`/events?group=admin`}>record {done.seq}</a></>}.</> : "Nothing was changed."}</Note>}
+            ? <p>{shown.total === 0 ? "No changes." : `${plural(shown.total, "change")}:`}</p>
+            : <Note tone={done.done ? "ok" : "warn"}>{done.done ? <>Applied and recorded{done.seq === null ? "" : <> as <a href={`/events?group=admin`}>record {done.seq}</a></>}.</> : "Nothing changed."}</Note>}
           <Changes answer={shown} />
           {shown.notes.map((note) => <Note key={note} tone="warn">{sentence(note)}</Note>)}
         </>}
         <div class="row end">
           <button type="button" class="button" onClick={() => dialog.current?.close()}>{done === null ? "Cancel" : "Close"}</button>
-          {done === null ? <button type="button" class={`button ${action.danger ? "danger" : "primary"}`} disabled={preview === null || busy || preview.total === 0} onClick={doIt} data-testid="do-it">{busy ? "Doing it…" : action.title}</button> : null}
+          {done === null ? <button type="button" class={`button ${action.danger ? "danger" : "primary"}`} disabled={preview === null || busy || preview.total === 0} onClick={apply} data-testid="do-it">{busy ? "Applying…" : action.title}</button> : null}
         </div>
       </div>
     </dialog>
@@ -104,14 +104,14 @@ function Changes({ answer }: { answer: AdminAnswer }): JSX.Element | null {
       <thead><tr><th>What</th><th>Before</th><th>After</th></tr></thead>
       <tbody>{answer.changes.map((one) => (
         <tr key={one.what}><td class="break">{one.what}</td>
-          <td class={valueClass(one.before)}>{one.before === null ? <span class="muted">nothing</span> : <><Icon name="minus" size={12} /> {one.before}</>}</td>
-          <td class={valueClass(one.after)}>{one.after === null ? <span class="muted">nothing</span> : <><Icon name="plus" size={12} /> {one.after}</>}</td></tr>
+          <td class={valueClass(one.before)}>{one.before === null ? <span class="muted">none</span> : <><Icon name="minus" size={12} /> {one.before}</>}</td>
+          <td class={valueClass(one.after)}>{one.after === null ? <span class="muted">none</span> : <><Icon name="plus" size={12} /> {one.after}</>}</td></tr>
       ))}</tbody>
     </table>{answer.total > answer.changes.length ? <p class="small muted in">and {count(answer.total - answer.changes.length)} more</p> : null}</Scroll>
   );
 }
 
-/** What is short stays on its line. */
+/** Short values do not wrap. */
 function valueClass(value: string | null): string {
   return (value ?? "").length > 24 ? "break mono" : "nowrap";
 }
@@ -119,7 +119,7 @@ function valueClass(value: string | null): string {
 type Act = (action: Action) => void;
 
 function KvPanel({ act }: { act: Act }): JSX.Element {
-  const kv = useAsk("kv", (signal) => get<{ namespaces: Record<string, Record<string, string | null>> }>("/v1/kv", {}, signal));
+  const kv = useQuery("kv", (signal) => get<{ namespaces: Record<string, Record<string, string | null>> }>("/v1/kv", {}, signal));
   const [entry, setEntry] = useState({ namespace: "ORDER_TOPIC_CONFIG", key: "", value: "" });
   const rows = Object.entries(kv.value?.namespaces ?? {}).flatMap(([namespace, table]) => Object.entries(table).map(([key, value]) => ({ namespace, key, value: value ?? "" })));
   const field = (key: keyof typeof entry, label: string): JSX.Element => (
@@ -137,7 +137,7 @@ function KvPanel({ act }: { act: Act }): JSX.Element {
         </form>
       </Panel>
       <Panel title="KV configuration" flush aside={plural(rows.length, "entry", "entries")}>
-        {kv.problem !== null ? <div class="in"><Problem problem={kv.problem} again={kv.again} /></div> : kv.value === null ? <div class="in"><Waiting /></div> : rows.length === 0 ? <Empty title="No entry yet." /> : (
+        {kv.problem !== null ? <div class="in"><Problem problem={kv.problem} again={kv.again} /></div> : kv.value === null ? <div class="in"><Loading /></div> : rows.length === 0 ? <Empty title="No entries." /> : (
           <Scroll label="KV configuration"><table class="plain">
             <thead><tr><th>Namespace</th><th>Key</th><th>Value</th><th><span class="hidden">Actions</span></th></tr></thead>
             <tbody>{rows.map((row) => (
@@ -154,10 +154,10 @@ function KvPanel({ act }: { act: Act }): JSX.Element {
 }
 
 function SettingsPanel({ act, q }: { act: Act; q: string }): JSX.Element {
-  const found = useAsk("settings", (signal) => get<{ settings: Setting[] }>("/v1/settings", {}, signal));
+  const found = useQuery("settings", (signal) => get<{ settings: Setting[] }>("/v1/settings", {}, signal));
   const [edits, setEdits] = useState<Record<string, string>>({});
   if (found.problem !== null) return <Problem problem={found.problem} again={found.again} />;
-  if (found.value === null) return <Waiting lines={6} />;
+  if (found.value === null) return <Loading lines={6} />;
   const wanted = found.value.settings.filter((one) => `${one.key} ${one.note}`.toLowerCase().includes(q.toLowerCase()));
   const changed = Object.fromEntries(found.value.settings.filter((one) => edits[one.key] !== undefined && edits[one.key] !== one.value).map((one) => [one.key, edits[one.key] ?? ""]));
   const many = Object.keys(changed).length;
@@ -194,8 +194,8 @@ function WritePanel({ act }: { act: Act }): JSX.Element {
   );
   return (
     <Panel title="Write permission" flush aside={<input type="search" placeholder="Filter" aria-label="Filter brokers" value={q} onInput={(event) => setQ(event.currentTarget.value)} />}>
-      <p class="in muted">Wiping lets producers go elsewhere before a broker is stopped. It holds until it is restored, or until the broker registers its topics anew.</p>
-      {names.length === 0 ? <Empty title="No broker." /> : <ul class="list tall">{names.map((row) => (
+      <p class="in muted">Remove write permission so that producers move to other brokers before this one stops. It lasts until it is restored, or until the broker registers a newer topic configuration.</p>
+      {names.length === 0 ? <Empty title="No brokers match." /> : <ul class="list tall">{names.map((row) => (
         <li key={row.name} data-key={row.name}><span class="grow clip">{row.name}</span><span class="muted small nowrap">{plural(row.topics, "topic")}</span><span class="row nowrap">{button(row.name, "wipe")}{button(row.name, "restore")}</span></li>
       ))}</ul>}
     </Panel>
@@ -212,7 +212,7 @@ function TopicPanel({ act }: { act: Act }): JSX.Element {
         act({ title: `Delete ${topic}`, danger: true, done: () => undefined,
           run: (dry) => send("DELETE", `/v1/admin/topics/${enc(topic)}?${new URLSearchParams({ ...(cluster === "" ? {} : { cluster }), dry_run: String(dry) }).toString()}`) });
       }}>
-        <p class="muted">From this NameServer's routes. A broker that still has the topic brings it back with its next registration: delete it there first.</p>
+        <p class="muted">Deletes the topic from this NameServer's routes. A broker that still has the topic adds it again with its next registration, so delete it there first.</p>
         <div class="row bottom">
           <label class="field grow"><span>Topic</span><input type="text" class="mono" required value={topic} spellcheck={false} onInput={(event) => setTopic(event.currentTarget.value)} /></label>
           <label class="field"><span>Only in this cluster</span><input type="text" value={cluster} onInput={(event) => setCluster(event.currentTarget.value.trim())} /></label>

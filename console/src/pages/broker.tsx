@@ -1,16 +1,16 @@
-/** One broker group: when it was there and when not, how it beats, what it carries, what its loss would break. */
+/** One broker group: uptime, heartbeats, topics, impact if it goes down. */
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { get, name as enc, type BrokerBeats, type BrokerDay, type BrokerLoss, type BrokerRow, type BrokerSessions, type Session, type TopicsPage } from "../api.ts";
-import { useAsk } from "../ask.ts";
+import { useQuery } from "../query.ts";
 import { now, state, useLive } from "../live.ts";
 import { duration, fromUrl, HOUR, MINUTE, SECOND } from "../time.ts";
 import { setQuery, topicHref } from "../url.ts";
-import { Badge, Beat, Choice, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, StateBadge, Time, Trust, Waiting, Scroll } from "../ui/bits.tsx";
+import { Badge, HeartbeatAge, Choice, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, StateBadge, Time, CertaintyNote, Loading, Scroll } from "../ui/components.tsx";
 import { Icon, Sign } from "../ui/icons.tsx";
-import { Gaps, Lanes, type Lane } from "../ui/lanes.tsx";
-import { REASON, role } from "../words.ts";
+import { HeartbeatGaps, Timeline, type Lane } from "../ui/timeline.tsx";
+import { REASON, role } from "../labels.ts";
 
 export function BrokerPage({ name, query }: { name: string; query: URLSearchParams }): JSX.Element {
   useLive("brokers");
@@ -19,9 +19,9 @@ export function BrokerPage({ name, query }: { name: string; query: URLSearchPara
   const at = fromUrl(query.get("at"));
   const days = [1, 7, 30].includes(Number(query.get("days"))) ? Number(query.get("days")) : 1;
   const there = members.filter((row) => row.state !== "down");
-  // Sessions are asked again when a member comes or goes.
+  // Sessions are queried again when a member joins or leaves.
   const turn = members.map((row) => `${row.key}${row.state === "down"}${row.since_ms ?? ""}`).join();
-  const sessions = useAsk(`sessions ${days} ${turn}`, (signal) => get<BrokerSessions>(`/v1/brokers/${enc(name)}/sessions`, { days }, signal), { everyMs: MINUTE, keep: true });
+  const sessions = useQuery(`sessions ${days} ${turn}`, (signal) => get<BrokerSessions>(`/v1/brokers/${enc(name)}/sessions`, { days }, signal), { everyMs: MINUTE, keep: true });
   return (
     <>
       <div class="head">
@@ -29,14 +29,14 @@ export function BrokerPage({ name, query }: { name: string; query: URLSearchPara
         <div class="actions"><CopyLink /></div>
       </div>
       {first !== undefined && there.length > 0 && !there.some((row) => row.id === 0)
-        ? <Note tone="bad"><strong>No master.</strong> {there.some((row) => row.role === "acting") ? "A slave stands in for it: topics here can be read, not written." : "Topics here take no writes until one registers."}</Note> : null}
-      {state.overview === null ? <Waiting lines={3} />
-        : members.length === 0 ? <Note tone="warn">No broker of this name is registered now. What the journal knows of it is below.</Note>
+        ? <Note tone="bad"><strong>No master.</strong> {there.some((row) => row.role === "acting") ? "A slave acts as master: its topics can be read but not written." : "Its topics accept no writes until a master registers."}</Note> : null}
+      {state.overview === null ? <Loading lines={3} />
+        : members.length === 0 ? <Note tone="warn">No broker with this name is registered. Its history is shown below.</Note>
         : <div class="members">{members.map((row) => <MemberCard key={row.key} row={row} />)}</div>}
 
-      <Panel title="Up and down" aside={<Choice label="Span" value={String(days)} options={[{ value: "1", label: "24 h" }, { value: "7", label: "7 days" }, { value: "30", label: "30 days" }]} onPick={(value) => setQuery({ days: value === "1" ? null : value })} />}>
+      <Panel title="Uptime" aside={<Choice label="Span" value={String(days)} options={[{ value: "1", label: "24 h" }, { value: "7", label: "7 days" }, { value: "30", label: "30 days" }]} onPick={(value) => setQuery({ days: value === "1" ? null : value })} />}>
         {sessions.problem !== null && sessions.value === null ? <Problem problem={sessions.problem} again={sessions.again} />
-          : sessions.value === null ? <Waiting /> : <UpDown found={sessions.value} at={at} />}
+          : sessions.value === null ? <Loading /> : <UpDown found={sessions.value} at={at} />}
       </Panel>
       <div class="cols">
         <div class="c7 stack">
@@ -58,11 +58,11 @@ function MemberCard({ row }: { row: BrokerRow }): JSX.Element {
       <div class="row"><span class={`tag ${row.role}`}>{row.role === "slave" ? `slave ${row.id}` : row.role}</span><span class="mono grow clip">{row.addr}</span><StateBadge state={row.state} /></div>
       <dl class="facts small">
         {row.state === "down"
-          ? <><dt>gone since</dt><dd><Time ms={row.down_at_ms} />: {REASON[row.reason ?? ""] ?? row.reason ?? "not known why"}</dd></>
-          : <><dt>heartbeat</dt><dd><Beat seen={row.last_seen_ms} timeout={row.timeout_ms} state={row.state} /> of {duration(row.timeout_ms)}</dd>
+          ? <><dt>down since</dt><dd><Time ms={row.down_at_ms} />: {REASON[row.reason ?? ""] ?? row.reason ?? "unknown reason"}</dd></>
+          : <><dt>heartbeat</dt><dd><HeartbeatAge seen={row.last_seen_ms} timeout={row.timeout_ms} state={row.state} /> of {duration(row.timeout_ms)}</dd>
               <dt>up since</dt><dd><Time ms={row.since_ms} /></dd></>}
         <dt>cluster</dt><dd>{row.cluster}{row.zone === null ? "" : `, zone ${row.zone}`}</dd>
-        <dt>version</dt><dd>{row.version ?? "not known"}{row.data_version === null ? "" : `, topic table ${row.data_version}`}</dd>
+        <dt>version</dt><dd>{row.version ?? "unknown"}{row.data_version === null ? "" : `, topic config version ${row.data_version}`}</dd>
       </dl>
     </section>
   );
@@ -81,12 +81,12 @@ function unseen(found: BrokerSessions): { from: number; to: number }[] {
 
 interface Machine {
   addr: string;
-  id: number; // the last one it had
+  id: number; // the latest
   sessions: (Session & { id: number })[]; // oldest first
   days: BrokerDay[];
 }
 
-/** A machine keeps its address when its role changes: one lane each, whatever it was. */
+/** One lane per address: a machine keeps its address when its role changes. */
 function byAddress(found: BrokerSessions): Machine[] {
   const machines = new Map<string, Machine>();
   for (const member of found.members) {
@@ -117,29 +117,29 @@ function UpDown({ found, at }: { found: BrokerSessions; at: number | null }): JS
     const spans = sorted.flatMap((one, index) => {
       const end = one.to_ms ?? found.to_ms;
       const next = sorted[index + 1];
-      const up = { from: one.from_ms, to: end, tone: "ok" as const, says: `up as ${role(one.id)}` };
+      const up = { from: one.from_ms, to: end, tone: "ok" as const, title: `up as ${role(one.id)}` };
       if (next !== undefined && next.from_ms <= end) return [up];
       if (one.to_ms === null || one.ended === "role_switch" || one.ended === "nameserver_cold_start") return [up];
       const why = REASON[one.ended ?? ""] ?? one.ended ?? "";
-      return [up, { from: end, to: next?.from_ms ?? found.to_ms, tone: one.planned === true ? "none" as const : "bad" as const, says: `down: ${why}` }];
+      return [up, { from: end, to: next?.from_ms ?? found.to_ms, tone: one.planned === true ? "none" as const : "bad" as const, title: `down: ${why}` }];
     });
     return { key: member.addr, label: `${role(member.id)} ${member.addr}`, spans };
   });
-  if (lanes.length === 0) return <Empty title="It was not seen in this time." />;
+  if (lanes.length === 0) return <Empty title="Not registered in this period." />;
   const days = found.members.flatMap((member) => member.days.map((day) => ({ ...day, member })));
   return (
     <div class="stack">
-      <Lanes label={`When each member of ${found.broker} was up`} lanes={lanes} from={found.from_ms} to={found.to_ms} unseen={gaps} at={at}
+      <Timeline label={`Uptime of the members of ${found.broker}`} lanes={lanes} from={found.from_ms} to={found.to_ms} unseen={gaps} at={at}
         onPick={(ms) => setQuery({ at: String(ms) })} />
       <p class="small muted row legend"><span><span class="key ok" />up</span> <span><span class="key bad low" />down</span> <span><span class="key none" />down, planned</span> <span><span class="key hatch" />not observed</span>
-        {at === null ? null : <span class="at-note">marked: <Time ms={at} /> · <a href={`/events?at=${at}`}>events then</a> · <a href={`/brokers?at=${at}`}>all brokers then</a> · <button type="button" class="textual" onClick={() => setQuery({ at: null })}>unmark</button></span>}</p>
-      <Trust certainty={{ ...found.certainty, known: true, observed: true }} />
+        {at === null ? null : <span class="at-note">selected: <Time ms={at} /> · <a href={`/events?at=${at}`}>events</a> · <a href={`/brokers?at=${at}`}>fleet at that time</a> · <button type="button" class="textual" onClick={() => setQuery({ at: null })}>clear</button></span>}</p>
+      <CertaintyNote certainty={{ ...found.certainty, known: true, observed: true }} />
       {days.length === 0 ? null : <DaysTable found={found} />}
     </div>
   );
 }
 
-/** Availability by day (UTC): a bar, the number, and how many outages. */
+/** Availability by day (UTC): bar, number, outages. */
 function DaysTable({ found }: { found: BrokerSessions }): JSX.Element {
   const machines = byAddress(found);
   const days = [...new Set(machines.flatMap((one) => one.days.map((day) => day.day)))].sort().reverse();
@@ -170,17 +170,17 @@ function SessionsPanel({ found }: { found: BrokerSessions | null }): JSX.Element
   const shown = all ? rows : rows.slice(0, 8);
   return (
     <Panel title="Sessions" flush aside={found === null ? "" : plural(rows.length, "session")}>
-      {found === null ? <div class="in"><Waiting /></div> : rows.length === 0 ? <Empty title="None in this time." /> : (
+      {found === null ? <div class="in"><Loading /></div> : rows.length === 0 ? <Empty title="No sessions in this period." /> : (
         <Scroll label="Sessions"><table class="plain">
-          <thead><tr><th>Member</th><th>From</th><th>To</th><th class="num">Lasted</th><th>Why it ended</th></tr></thead>
+          <thead><tr><th>Member</th><th>From</th><th>To</th><th class="num">Lasted</th><th>End reason</th></tr></thead>
           <tbody>{shown.map((one) => (
             <tr key={`${one.member.addr}${one.member.broker_id}${one.from_ms}`}>
               <td class="nowrap">{role(one.member.broker_id)}<div class="mono muted small">{one.member.addr}</div></td>
               <td class="nowrap">{one.began === "before" ? <span class="muted">before </span> : null}<Mark ms={one.from_ms} /></td>
-              <td class="nowrap">{one.to_ms === null ? <Badge tone="ok">still up</Badge> : <Mark ms={one.to_ms} />}</td>
+              <td class="nowrap">{one.to_ms === null ? <Badge tone="ok">up</Badge> : <Mark ms={one.to_ms} />}</td>
               <td class="num">{duration((one.to_ms ?? now()) - one.from_ms)}</td>
               <td>{one.ended === null ? <span class="muted">–</span> : <><span title={`${REASON[one.ended] ?? ""}${one.peer === null ? "" : ` (from ${one.peer})`}`}>{one.ended.replaceAll("_", " ")}</span>
-                <div class="muted small">{[one.planned === true ? "planned" : one.planned === false ? "unplanned" : "", one.who === null ? "" : `signed ${one.who}`].filter((part) => part !== "").join(", ")}</div></>}</td>
+                <div class="muted small">{[one.planned === true ? "planned" : one.planned === false ? "unplanned" : "", one.who === null ? "" : `by ${one.who}`].filter((part) => part !== "").join(", ")}</div></>}</td>
             </tr>
           ))}</tbody>
         </table></Scroll>
@@ -190,26 +190,26 @@ function SessionsPanel({ found }: { found: BrokerSessions | null }): JSX.Element
   );
 }
 
-/** A time that marks itself in the lanes above. */
+/** A time; a click selects it in the timeline above. */
 function Mark({ ms }: { ms: number }): JSX.Element {
   return <button type="button" class="textual plain" onClick={() => { setQuery({ at: String(ms) }); scrollTo({ top: 0 }); }}><Time ms={ms} /></button>;
 }
 
 function BeatsPanel({ name, members }: { name: string; members: BrokerRow[] }): JSX.Element {
-  const beats = useAsk(`beats ${name}`, (signal) => get<BrokerBeats>(`/v1/brokers/${enc(name)}/beats`, {}, signal), { everyMs: 30 * SECOND });
+  const beats = useQuery(`beats ${name}`, (signal) => get<BrokerBeats>(`/v1/brokers/${enc(name)}/beats`, {}, signal), { everyMs: 30 * SECOND });
   const to = now();
   const from = Math.floor(Math.max(beats.value?.since_ms ?? to - HOUR, to - 3 * HOUR) / MINUTE) * MINUTE;
   return (
     <Panel title="Heartbeat gaps" aside={beats.value === null ? "" : <>since <Time ms={from} /></>}>
-      {beats.problem !== null ? <Problem problem={beats.problem} /> : beats.value === null ? <Waiting />
-        : beats.value.members.length === 0 ? <Empty title="No heartbeat was counted since this server started." />
+      {beats.problem !== null ? <Problem problem={beats.problem} /> : beats.value === null ? <Loading />
+        : beats.value.members.length === 0 ? <Empty title="No heartbeats since this server started." />
         : <div class="stack">{beats.value.members.map((one) => {
-            const timeout = members.find((row) => row.addr === one.addr)?.timeout_ms || 120_000; // one that is down has none
+            const timeout = members.find((row) => row.addr === one.addr)?.timeout_ms || 120_000; // unknown while it is down
             return (
               <div key={one.addr} class="stack tight">
                 <div class="row small"><span class="mono grow clip">{one.addr}</span>
-                  <span class="muted num">{plural(one.beats, "beat")} · half within {one.gap_p50_ms === null ? "–" : duration(one.gap_p50_ms)} · 99 % within {one.gap_p99_ms === null ? "–" : duration(one.gap_p99_ms)} · worst {duration(one.gap_max_ms)}</span></div>
-                <Gaps minutes={one.minutes.filter((each) => each.minute_ms >= from)} timeout={timeout} from={Math.min(from, to - 5 * MINUTE)} to={to} />
+                  <span class="muted num">{plural(one.beats, "heartbeat")} · p50 {one.gap_p50_ms === null ? "–" : duration(one.gap_p50_ms)} · p99 {one.gap_p99_ms === null ? "–" : duration(one.gap_p99_ms)} · max {duration(one.gap_max_ms)}</span></div>
+                <HeartbeatGaps minutes={one.minutes.filter((each) => each.minute_ms >= from)} timeout={timeout} from={Math.min(from, to - 5 * MINUTE)} to={to} />
               </div>
             );
           })}</div>}
@@ -218,19 +218,19 @@ function BeatsPanel({ name, members }: { name: string; members: BrokerRow[] }): 
 }
 
 function LossPanel({ name, topics }: { name: string; topics: number }): JSX.Element {
-  const loss = useAsk(`loss ${name} ${topics}`, (signal) => get<BrokerLoss>(`/v1/brokers/${enc(name)}/loss`, { limit: 40 }, signal), { keep: true });
-  if (loss.problem !== null) return <Panel title="If it were lost">{loss.problem.status === 404 ? <Empty title="It is not registered: nothing more can be lost." /> : <Problem problem={loss.problem} />}</Panel>;
-  if (loss.value === null) return <Panel title="If it were lost"><Waiting /></Panel>;
+  const loss = useQuery(`loss ${name} ${topics}`, (signal) => get<BrokerLoss>(`/v1/brokers/${enc(name)}/loss`, { limit: 40 }, signal), { keep: true });
+  if (loss.problem !== null) return <Panel title="Impact if this broker goes down">{loss.problem.status === 404 ? <Empty title="Not registered: no impact." /> : <Problem problem={loss.problem} />}</Panel>;
+  if (loss.value === null) return <Panel title="Impact if this broker goes down"><Loading /></Panel>;
   const { only_here, writes_only_here, write_queues, read_queues, has_other_members } = loss.value;
   return (
-    <Panel title="If it were lost">
+    <Panel title="Impact if this broker goes down">
       <div class="stack">
         <p>{only_here.total === 0 && writes_only_here.total === 0
-          ? <><Icon name="check" /> Every topic here also lives on another broker.</>
+          ? <><Icon name="check" /> Every topic is also on another broker.</>
           : <>Clients would lose <strong>{plural(write_queues, "write queue")}</strong> and {plural(read_queues, "read queue")} of {plural(loss.value.topics, "topic")}.</>}
-          {has_other_members ? " If only the master goes, a slave goes on serving reads." : ""}</p>
-        <LossNames tone="bad" title="no route at all" found={only_here} />
-        <LossNames tone="warn" title="no broker that takes writes" found={writes_only_here} />
+          {has_other_members ? " If only the master goes down, a slave still serves reads." : ""}</p>
+        <LossNames tone="bad" title="no other broker" found={only_here} />
+        <LossNames tone="warn" title="no other writable broker" found={writes_only_here} />
       </div>
     </Panel>
   );
@@ -249,11 +249,11 @@ function LossNames({ tone, title, found }: { tone: "bad" | "warn"; title: string
 function TopicsPanel({ name }: { name: string }): JSX.Element {
   const [q, setQ] = useState("");
   const [limit, setLimit] = useState(50);
-  const found = useAsk(`topics ${name} ${q} ${limit}`, (signal) => get<TopicsPage>("/v1/topics", { broker: name, q, limit }, signal), { keep: true });
+  const found = useQuery(`topics ${name} ${q} ${limit}`, (signal) => get<TopicsPage>("/v1/topics", { broker: name, q, limit }, signal), { keep: true });
   const topics = found.value?.topics ?? [];
   return (
-    <Panel title="Topics it serves" flush aside={<input type="search" placeholder="Filter" aria-label="Filter its topics" value={q} onInput={(event) => setQ(event.currentTarget.value.trim())} />}>
-      {found.value === null ? <div class="in"><Waiting /></div> : topics.length === 0 ? <Empty title="None." /> : (
+    <Panel title="Topics" flush aside={<input type="search" placeholder="Filter" aria-label="Filter topics of this broker" value={q} onInput={(event) => setQ(event.currentTarget.value.trim())} />}>
+      {found.value === null ? <div class="in"><Loading /></div> : topics.length === 0 ? <Empty title="No topics." /> : (
         <ul class="list tall">{topics.map((one) => (
           <li key={one.name}><a class="grow clip" href={topicHref(one.name)}>{one.name}</a><span class="muted small nowrap num">{one.brokers === 1 ? <Badge tone="warn">only here</Badge> : plural(one.brokers, "broker")}</span></li>
         ))}</ul>

@@ -1,17 +1,17 @@
-/** Every broker, live, or as it was at a moment. */
+/** All brokers, live or at a past time. */
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { get, type BrokerRow, type PastBrokers, type PastGroup } from "../api.ts";
-import { useAsk } from "../ask.ts";
+import { useQuery } from "../query.ts";
 import { filterBrokers, sortBrokers, type BrokerFilter } from "../filters.ts";
 import { state, useLive } from "../live.ts";
 import { fromUrl, shortAge } from "../time.ts";
 import { brokerHref, setQuery } from "../url.ts";
-import { Beat, count, Empty, plural, Problem, StateBadge, Time, TONE, Trust, Waiting } from "../ui/bits.tsx";
-import { MomentPicker, PastNote } from "../ui/moment.tsx";
+import { HeartbeatAge, count, Empty, plural, Problem, StateBadge, Time, TONE, CertaintyNote, Loading } from "../ui/components.tsx";
+import { TimePicker, PastNote } from "../ui/time_picker.tsx";
 import { Table, type Column, type Sorting } from "../ui/table.tsx";
-import { REASON } from "../words.ts";
+import { REASON } from "../labels.ts";
 
 const COLUMNS: Column<BrokerRow>[] = [
   { key: "name", title: "Broker", width: "minmax(112px, 2fr)", sorts: true, phone: "main", cell: (row) => <a href={brokerHref(row.name)}>{row.name}</a> },
@@ -19,7 +19,7 @@ const COLUMNS: Column<BrokerRow>[] = [
   { key: "state", title: "State", width: "102px", sorts: true, phone: "side", cell: (row) => <StateBadge state={row.state} /> },
   { key: "beat", title: "Heartbeat", width: "92px", sorts: true, phone: "more", cell: (row) => row.state === "down"
     ? <span class="muted" title={REASON[row.reason ?? ""] ?? ""}>{row.reason ?? "–"}</span>
-    : <Beat seen={row.last_seen_ms} timeout={row.timeout_ms} state={row.state} /> },
+    : <HeartbeatAge seen={row.last_seen_ms} timeout={row.timeout_ms} state={row.state} /> },
   { key: "addr", title: "Address", width: "minmax(152px, 1.2fr)", sorts: true, phone: "more", cell: (row) => <span class="mono">{row.addr}</span> },
   { key: "cluster", title: "Cluster", width: "minmax(72px, 1fr)", sorts: true, phone: "no", roomy: true, cell: (row) => row.cluster },
   { key: "zone", title: "Zone", width: "minmax(46px, 0.7fr)", sorts: true, phone: "more", cell: (row) => row.zone ?? <span class="muted">–</span> },
@@ -43,8 +43,8 @@ export function BrokersPage({ query }: { query: URLSearchParams }): JSX.Element 
   const at = fromUrl(query.get("at"));
   return (
     <>
-      <div class="head"><h1>Brokers</h1><div class="actions"><MomentPicker at={at} onPick={(ms) => setQuery({ at: ms === null ? null : String(ms) }, "push")} /></div></div>
-      {at === null ? <LiveBrokers query={query} /> : <BrokersThen at={at} query={query} />}
+      <div class="head"><h1>Brokers</h1><div class="actions"><TimePicker at={at} onPick={(ms) => setQuery({ at: ms === null ? null : String(ms) }, "push")} /></div></div>
+      {at === null ? <LiveBrokers query={query} /> : <PastBrokersView at={at} query={query} />}
     </>
   );
 }
@@ -75,10 +75,10 @@ function LiveBrokers({ query }: { query: URLSearchParams }): JSX.Element {
         {filtered ? <button type="button" class="button quiet" onClick={() => setQuery({ q: null, state: null, cluster: null, zone: null, role: null })}>Clear</button> : null}
       </div>
       <div class="panel">
-        {overview === null ? <div class="in"><Waiting lines={8} /></div>
+        {overview === null ? <div class="in"><Loading lines={8} /></div>
           : <Table label="Brokers" columns={COLUMNS} rows={rows} id={(row) => row.key} tone={tone} sorting={sorting}
               onSort={(next) => setQuery({ sort: next.by === "name" ? null : next.by, down: next.down ? "1" : null })}
-              empty={<Empty title={all.length === 0 ? "No broker has registered yet." : "No broker is like that."}>{all.length === 0 ? <>Start one with namesrvAddr set to this NameServer, or try <code>routebook fleet run</code>.</> : "Clear the filters to see all of them."}</Empty>} />}
+              empty={<Empty title={all.length === 0 ? "No broker has registered." : "No brokers match."}>{all.length === 0 ? <>Start one with namesrvAddr set to this NameServer, or try <code>routebook fleet run</code>.</> : "Clear the filters to see all brokers."}</Empty>} />}
       </div>
     </>
   );
@@ -95,23 +95,23 @@ export function Pick({ label, value, options, words = {}, none = `${label}: any`
   );
 }
 
-function BrokersThen({ at, query }: { at: number; query: URLSearchParams }): JSX.Element {
-  const then = useAsk(`brokers ${at}`, (signal) => get<PastBrokers>("/v1/brokers", { at }, signal));
+function PastBrokersView({ at, query }: { at: number; query: URLSearchParams }): JSX.Element {
+  const past = useQuery(`brokers ${at}`, (signal) => get<PastBrokers>("/v1/brokers", { at }, signal));
   const q = (query.get("q") ?? "").toLowerCase();
-  const rows = (then.value?.groups ?? []).filter((row) => q === "" || row.name.toLowerCase().includes(q) || Object.values(row.addrs).some((addr) => addr.includes(q)));
+  const rows = (past.value?.groups ?? []).filter((row) => q === "" || row.name.toLowerCase().includes(q) || Object.values(row.addrs).some((addr) => addr.includes(q)));
   return (
     <>
       <PastNote at={at} />
-      <Trust certainty={then.value?.certainty} />
+      <CertaintyNote certainty={past.value?.certainty} />
       <div class="filters" role="search">
         <input type="search" placeholder="Name or address" aria-label="Filter brokers" value={query.get("q") ?? ""} onInput={(event) => setQuery({ q: event.currentTarget.value })} />
         <span class="muted small" role="status">{plural(rows.length, "group")}</span>
-        <a href={`/events?at=${at}`}>events of that moment</a>
+        <a href={`/events?at=${at}`}>events at that time</a>
       </div>
       <div class="panel">
-        {then.problem !== null ? <div class="in"><Problem problem={then.problem} again={then.again} /></div>
-          : then.value === null ? <div class="in"><Waiting lines={8} /></div>
-          : <Table label={`Brokers ${shortAge(Date.now() - at)} ago`} columns={PAST} rows={rows} id={(row) => row.name} empty={<Empty title="No broker was there then." />} />}
+        {past.problem !== null ? <div class="in"><Problem problem={past.problem} again={past.again} /></div>
+          : past.value === null ? <div class="in"><Loading lines={8} /></div>
+          : <Table label={`Brokers ${shortAge(Date.now() - at)} ago`} columns={PAST} rows={rows} id={(row) => row.name} empty={<Empty title="No brokers at that time." />} />}
       </div>
     </>
   );

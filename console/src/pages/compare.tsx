@@ -1,25 +1,25 @@
-/** This NameServer beside others: what differs, and since when. */
+/** Comparison with other NameServers: differences, and since when. */
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { get, Refusal, send, type Compared, type Disagreement, type PeerStatus } from "../api.ts";
-import { useAsk } from "../ask.ts";
+import { get, ApiError, send, type Compared, type Disagreement, type PeerStatus } from "../api.ts";
+import { useQuery } from "../query.ts";
 import { useLive } from "../live.ts";
 import { duration, SECOND } from "../time.ts";
 import { brokerHref, setQuery, topicHref } from "../url.ts";
-import { Badge, count, Empty, Note, Panel, plural, Problem, Time, Waiting, Scroll } from "../ui/bits.tsx";
+import { Badge, count, Empty, Note, Panel, plural, Problem, Time, Loading, Scroll } from "../ui/components.tsx";
 import { Icon, type Tone } from "../ui/icons.tsx";
 
 const TONES: Record<PeerStatus["state"], Tone> = { agrees: "ok", differs: "warn", diverged: "bad", unreachable: "bad", unknown: "none" };
 const WORDS: Record<PeerStatus["state"], string> = {
-  agrees: "agrees", differs: "differs a moment", diverged: "diverged", unreachable: "out of reach", unknown: "not asked yet",
+  agrees: "agrees", differs: "settling", diverged: "diverged", unreachable: "unreachable", unknown: "not compared yet",
 };
 
 export function ComparePage({ query }: { query: URLSearchParams }): JSX.Element {
   const { hello } = useLive("link");
   return (
     <>
-      <div class="head"><h1>Compare</h1><span class="sub">this NameServer{hello === null ? "" : `, ${hello.listen},`} beside others</span></div>
+      <div class="head"><h1>Compare</h1><span class="sub">this NameServer{hello === null ? "" : `, ${hello.listen},`} compared with others</span></div>
       <Peers />
       <Other address={query.get("with") ?? ""} />
     </>
@@ -27,24 +27,24 @@ export function ComparePage({ query }: { query: URLSearchParams }): JSX.Element 
 }
 
 function Peers(): JSX.Element {
-  const peers = useAsk("peers", (signal) => get<{ peers: PeerStatus[] }>("/v1/peers", {}, signal), { everyMs: 5 * SECOND });
+  const peers = useQuery("peers", (signal) => get<{ peers: PeerStatus[] }>("/v1/peers", {}, signal), { everyMs: 5 * SECOND });
   const [open, setOpen] = useState<string | null>(null);
   if (peers.problem?.status === 503) {
     return (
       <Panel title="Peers">
-        <Empty title="No peers are named here.">
-          Name them and they are compared all the time, and a divergence becomes an event:
+        <Empty title="No peers are configured.">
+          Configured peers are compared continuously, and a divergence is recorded as an event:
           <code class="command top-gap">routebook serve -D routebook.peers=HOST:PORT,HOST:PORT</code>
         </Empty>
       </Panel>
     );
   }
   if (peers.problem !== null) return <Problem problem={peers.problem} again={peers.again} />;
-  if (peers.value === null) return <Waiting />;
+  if (peers.value === null) return <Loading />;
   return (
-    <Panel title="Peers" flush aside="compared all the time">
+    <Panel title="Peers" flush aside="compared continuously">
       <Scroll label="Peers"><table class="plain">
-        <thead><tr><th>NameServer</th><th>State</th><th>Since</th><th class="num">Differences</th><th class="num">Lasting</th><th>Last answer</th></tr></thead>
+        <thead><tr><th>NameServer</th><th>State</th><th>Since</th><th class="num">Differences</th><th class="num">Lasting</th><th>Last response</th></tr></thead>
         <tbody>{peers.value.peers.map((one) => (
           <tr key={one.peer} data-key={one.peer}>
             <td class="mono">{one.differences.length > 0
@@ -57,7 +57,7 @@ function Peers(): JSX.Element {
         ))}</tbody>
       </table></Scroll>
       {peers.value.peers.filter((one) => one.peer === open || (open === null && one.state === "diverged")).map((one) => (
-        <div key={one.peer}><h3 class="in">What {one.peer} has otherwise</h3><Differences found={one.differences} total={one.total} /></div>
+        <div key={one.peer}><h3 class="in">Differences to {one.peer}</h3><Differences found={one.differences} total={one.total} /></div>
       ))}
     </Panel>
   );
@@ -70,10 +70,10 @@ interface Allowed {
 }
 
 function Other({ address }: { address: string }): JSX.Element {
-  const allowed = useAsk("allowed", (signal) => get<Allowed>("/v1/compare", {}, signal));
+  const allowed = useQuery("allowed", (signal) => get<Allowed>("/v1/compare", {}, signal));
   const [typed, setTyped] = useState(address);
   const [found, setFound] = useState<Compared | null>(null);
-  const [problem, setProblem] = useState<Refusal | null>(null);
+  const [problem, setProblem] = useState<ApiError | null>(null);
   const [busy, setBusy] = useState(false);
   const compare = (to: string): void => {
     if (to === "" || busy) return;
@@ -81,11 +81,11 @@ function Other({ address }: { address: string }): JSX.Element {
     setProblem(null);
     send<Compared>("POST", "/v1/compare", { address: to }).then(
       (answer) => { setFound(answer); setBusy(false); },
-      (failed: unknown) => { setFound(null); setProblem(failed instanceof Refusal ? failed : new Refusal(0, null, String(failed), null)); setBusy(false); });
+      (failed: unknown) => { setFound(null); setProblem(failed instanceof ApiError ? failed : new ApiError(0, null, String(failed), null)); setBusy(false); });
   };
   useEffect(() => { setTyped(address); compare(address); }, [address]);
   return (
-    <Panel title="Any NameServer" aside="Java's too">
+    <Panel title="Any NameServer" aside="Java NameServers too">
       <div class="stack">
         <form class="row" onSubmit={(event) => { event.preventDefault(); const to = typed.trim(); if (to === address) compare(to); else setQuery({ with: to }, "push"); }}>
           <input type="text" class="grow-input mono" placeholder="HOST:PORT" aria-label="Address of a NameServer" value={typed} spellcheck={false} list="peers" onInput={(event) => setTyped(event.currentTarget.value)} />
@@ -94,12 +94,12 @@ function Other({ address }: { address: string }): JSX.Element {
         </form>
         {allowed.value?.allowed === "peers" ? <p class="small muted">{allowed.value.why}</p> : null}
         {problem !== null ? <Problem problem={problem} /> : null}
-        {busy && found === null ? <Waiting /> : null}
+        {busy && found === null ? <Loading /> : null}
         {found === null ? null : <>
           <Note tone={found.agree ? "ok" : "warn"}>
             <strong>{found.agree ? "Both have the same routes." : `${plural(found.total, "difference")}.`}</strong>{" "}
             Compared {plural(found.compared.brokers, "broker")} and {plural(found.compared.topics, "topic")} at <Time ms={found.at_ms} /> in {duration(found.took_ms)}.
-            {found.complete ? "" : " Not every topic was looked at: there are too many."}
+            {found.complete ? "" : " There are too many topics to compare all of them."}
           </Note>
           {found.agree ? null : <Differences found={found.differences} total={found.total} />}
         </>}
@@ -112,13 +112,13 @@ function Differences({ found, total }: { found: Disagreement[]; total: number })
   const sides = [...new Set(found.flatMap((one) => Object.keys(one.values)))];
   return (
     <Scroll label="Differences"><table class="plain">
-      <thead><tr><th>What</th><th>Of</th>{sides.map((one) => <th key={one}>{one}</th>)}<th>Likely</th></tr></thead>
+      <thead><tr><th>Kind</th><th>Subject</th>{sides.map((one) => <th key={one}>{one}</th>)}<th>Likely cause</th></tr></thead>
       <tbody>{found.map((one, index) => (
         <tr key={index}>
           <td><span class="tag">{one.kind}</span></td>
           <td class="break">{["topic", "queues", "permission", "order"].includes(one.kind) ? <a href={topicHref(one.subject)}>{one.subject}</a> : <a href={brokerHref(one.subject)}>{one.subject}</a>}
             {(one.topics ?? []).length > 0 ? <div class="small muted">{plural((one.topics ?? []).length, "topic")}: {(one.topics ?? []).slice(0, 4).join(", ")}{(one.topics ?? []).length > 4 ? "…" : ""}</div> : null}</td>
-          {sides.map((side) => { const value = one.values[side]; return <td key={side} class="break mono">{value === null || value === undefined ? <Badge tone="none">lacks it</Badge> : value}</td>; })}
+          {sides.map((side) => { const value = one.values[side]; return <td key={side} class="break mono">{value === null || value === undefined ? <Badge tone="none">missing</Badge> : value}</td>; })}
           <td class="small">{(one.stale ?? []).length > 0 ? `stale: ${(one.stale ?? []).join(", ")}` : ""}{one.because === undefined ? "" : ` ${one.because}`}</td>
         </tr>
       ))}</tbody>

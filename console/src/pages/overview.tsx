@@ -1,26 +1,26 @@
-/** All of it at a glance: who is there, who is missing, what happened, how this NameServer is. */
+/** Overview: brokers, recent events, health of this NameServer. */
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { get, type BrokerRow, type BrokerState, type Condition, type Overview, type Records, type Strip } from "../api.ts";
-import { useAsk } from "../ask.ts";
+import { useQuery } from "../query.ts";
 import { names } from "../filters.ts";
-import { gather } from "../gather.ts";
+import { groupEvents } from "../event_groups.ts";
 import { state, useLive } from "../live.ts";
 import { MINUTE } from "../time.ts";
 import { brokerHref, setQuery } from "../url.ts";
-import { Badge, Choice, count, Empty, Note, Panel, percent, plural, Problem, rate, sentence, Stat, Time, TONE, Trust, Waiting } from "../ui/bits.tsx";
+import { Badge, Choice, count, Empty, Note, Panel, percent, plural, Problem, rate, sentence, Stat, Time, TONE, CertaintyNote, Loading } from "../ui/components.tsx";
 import { EventLine } from "../ui/events.tsx";
 import { Sign, type Tone } from "../ui/icons.tsx";
-import { StripChart } from "../ui/strip.tsx";
-import { QUIET_KINDS, role } from "../words.ts";
+import { ActivityChart } from "../ui/activity.tsx";
+import { QUIET_KINDS, role } from "../labels.ts";
 
 const HEALTH: Record<Condition, Tone> = { ok: "ok", degraded: "warn", failed: "bad" };
 const SHOWN_EVENTS = 14;
 
 export function OverviewPage({ query }: { query: URLSearchParams }): JSX.Element {
   const { overview } = useLive("overview");
-  if (overview === null) return <><div class="head"><h1>Overview</h1></div><Waiting lines={6} /></>;
+  if (overview === null) return <><div class="head"><h1>Overview</h1></div><Loading lines={6} /></>;
   const { brokers } = overview;
   const total = brokers.up + brokers.recovered + brokers.suspected;
   return (
@@ -29,12 +29,12 @@ export function OverviewPage({ query }: { query: URLSearchParams }): JSX.Element
       <Alarms overview={overview} />
       <div class="stats">
         <Stat label="Up" tone="ok" value={count(brokers.up)} href="/brokers?state=up" />
-        <Stat label="Suspected" tone={brokers.suspected > 0 ? "warn" : "none"} value={count(brokers.suspected)} note="silent half their timeout" href="/brokers?state=suspected" />
-        <Stat label="Recovered" tone={brokers.recovered > 0 ? "info" : "none"} value={count(brokers.recovered)} note="yet to return" href="/brokers?state=recovered" />
-        <Stat label="Down" tone={brokers.down > 0 ? "bad" : "none"} value={count(brokers.down)} note="in the last 24 h" href="/brokers?state=down" />
+        <Stat label="Suspected" tone={brokers.suspected > 0 ? "warn" : "none"} value={count(brokers.suspected)} note="no heartbeat for half the timeout" href="/brokers?state=suspected" />
+        <Stat label="Recovered" tone={brokers.recovered > 0 ? "info" : "none"} value={count(brokers.recovered)} note="waiting to re-register" href="/brokers?state=recovered" />
+        <Stat label="Down now" tone={brokers.down > 0 ? "bad" : "none"} value={count(brokers.down)} note="left within 24 h" href="/brokers?state=down" />
         <Stat label="Masters missing" tone={overview.masters_missing_total > 0 ? "bad" : "ok"} value={count(overview.masters_missing_total)} href="/brokers?role=headless" />
         <Stat label="Topics" value={count(overview.topics)} href="/topics" />
-        <Stat label="Look-ups" value={<>{rate(overview.lookups_per_s)}<small> / s</small></>} note={`${rate(overview.misses_per_s)} /s in vain, last min`} href="/topics?show=misses" />
+        <Stat label="Look-ups" value={<>{rate(overview.lookups_per_s)}<small> / s</small></>} note={`${rate(overview.misses_per_s)} / s without a route`} href="/topics?show=misses" />
       </div>
       <DayStrip hours={query.get("hours") ?? ""} />
       <div class="cols">
@@ -52,15 +52,15 @@ function Alarms({ overview }: { overview: Overview }): JSX.Element | null {
   const bad = Object.entries(overview.parts).filter(([, part]) => part.condition !== "ok");
   return (
     <>
-      {!overview.ready ? <Note tone="warn"><strong>Not ready.</strong> Clients should not be sent here yet.</Note> : null}
+      {!overview.ready ? <Note tone="warn"><strong>Not ready.</strong> Do not send clients to this server yet.</Note> : null}
       {overview.protection.active
-        ? <Note tone="warn"><strong>Protection is on</strong> since <Time ms={overview.protection.since_ms} />: {plural(overview.protection.silent, "broker")} fell silent at once, so their routes are kept.</Note> : null}
+        ? <Note tone="warn"><strong>Mass-expiry protection is on</strong> since <Time ms={overview.protection.since_ms} />: {plural(overview.protection.silent, "broker")} stopped sending heartbeats at the same time; their routes are kept.</Note> : null}
       {bad.map(([name, part]) => (
         <Note key={name} tone={HEALTH[part.condition]}><strong>{name}: {part.condition}.</strong> {part.says === "" ? "" : sentence(part.says)}</Note>
       ))}
       {overview.masters_missing_total > 0
         ? <Note tone="bad">
-            <strong>{plural(overview.masters_missing_total, "group")} without a master:</strong> topics there take no writes.
+            <strong>{plural(overview.masters_missing_total, "group")} without a master:</strong> their topics accept no writes.
             <div class="names top-gap">{overview.masters_missing.slice(0, 12).map((name) => <a key={name} href={brokerHref(name)}>{name}</a>)}
               {overview.masters_missing_total > 12 ? <a href="/brokers?role=headless">{overview.masters_missing_total - 12} more</a> : null}</div>
           </Note> : null}
@@ -73,11 +73,11 @@ const SPANS = { "1": "Last hour", "6": "Last 6 hours", "24": "Last 24 hours" } a
 function DayStrip({ hours }: { hours: string }): JSX.Element {
   const span = hours === "1" || hours === "6" ? hours : "24";
   const steps = { "1": 120, "6": 180, "24": 288 }[span];
-  const strip = useAsk(`strip ${span}`, (signal) => get<Strip>("/v1/strip", { hours: span, steps }, signal), { everyMs: MINUTE / (span === "1" ? 4 : 1), keep: true });
+  const strip = useQuery(`strip ${span}`, (signal) => get<Strip>("/v1/strip", { hours: span, steps }, signal), { everyMs: MINUTE / (span === "1" ? 4 : 1), keep: true });
   return (
     <Panel title={SPANS[span]} aside={<Choice label="Span" value={span} options={[{ value: "1", label: "1 h" }, { value: "6", label: "6 h" }, { value: "24", label: "24 h" }]} onPick={(value) => setQuery({ hours: value === "24" ? null : value })} />}>
-      {strip.value !== null ? <><StripChart strip={strip.value} />{strip.value.certainty.events_may_be_missing ? <Trust certainty={{ ...strip.value.certainty, known: true, observed: true }} /> : null}</>
-        : strip.problem !== null ? <Problem problem={strip.problem} again={strip.again} /> : <Waiting />}
+      {strip.value !== null ? <><ActivityChart strip={strip.value} />{strip.value.certainty.events_may_be_missing ? <CertaintyNote certainty={{ ...strip.value.certainty, known: true, observed: true }} /> : null}</>
+        : strip.problem !== null ? <Problem problem={strip.problem} again={strip.again} /> : <Loading />}
     </Panel>
   );
 }
@@ -85,23 +85,23 @@ function DayStrip({ hours }: { hours: string }): JSX.Element {
 function RecentEvents(): JSX.Element {
   const { events } = useLive("events");
   const { hello } = useLive("link");
-  // What comes live begins where the greeting says: what was before is asked for after it.
-  const past = useAsk(`recent ${hello?.boot ?? ""}`, (signal) => get<Records>("/v1/records", { limit: 100, kind: QUIET_KINDS }, signal), { keep: true });
+  // Live events start at the hello message; older ones come from the journal.
+  const past = useQuery(`recent ${hello?.boot ?? ""}`, (signal) => get<Records>("/v1/records", { limit: 100, kind: QUIET_KINDS }, signal), { keep: true });
   const shown = useMemo(() => {
     const live = events.slice(-300).reverse();
     const oldest = live.at(-1)?.seq ?? Infinity;
-    return gather([...live, ...(past.value?.records ?? []).filter((one) => one.seq < oldest)], SHOWN_EVENTS);
+    return groupEvents([...live, ...(past.value?.records ?? []).filter((one) => one.seq < oldest)], SHOWN_EVENTS);
   }, [events, past.value]);
   if (shown.length === 0) {
     if (past.problem !== null) return <div class="in"><Problem problem={past.problem} /></div>;
-    return past.value === null ? <div class="in"><Waiting lines={6} /></div> : <Empty title="Nothing has happened yet." />;
+    return past.value === null ? <div class="in"><Loading lines={6} /></div> : <Empty title="No events yet." />;
   }
   return <ol class="list event-list">{shown.map((story) => <EventLine key={story.event.seq} event={story.event} brokers={story.brokers} />)}</ol>;
 }
 
 const ORDER: Record<BrokerState, number> = { down: 0, suspected: 1, recovered: 2, up: 3 };
 
-/** Every broker as one sign. Those that are not up come first and can be reached by Tab. */
+/** Every broker as one icon. Brokers that are not up come first and can be focused. */
 function FleetMap(): JSX.Element {
   useLive("brokers");
   const clusters = new Map<string, BrokerRow[]>();
@@ -113,13 +113,13 @@ function FleetMap(): JSX.Element {
   const sorted = [...clusters].sort(([a], [b]) => a.localeCompare(b));
   return (
     <Panel title="Fleet" aside={<a href="/brokers">table</a>}>
-      {sorted.length === 0 ? <Empty title="No broker has registered yet.">Start one with namesrvAddr set to this NameServer, or try <code>routebook fleet run</code>.</Empty> : null}
+      {sorted.length === 0 ? <Empty title="No broker has registered.">Start one with namesrvAddr set to this NameServer, or try <code>routebook fleet run</code>.</Empty> : null}
       <div class="stack">
         {sorted.map(([cluster, rows]) => {
           const there = rows.filter((row) => row.state !== "down").length;
           return (
             <div key={cluster}>
-              <div class="row map-head"><a class="grow clip" href={`/brokers?cluster=${encodeURIComponent(cluster)}`}>{cluster}</a><span class="muted small">{there} of {rows.length} here · {percent(there / rows.length)}</span></div>
+              <div class="row map-head"><a class="grow clip" href={`/brokers?cluster=${encodeURIComponent(cluster)}`}>{cluster}</a><span class="muted small">{there} of {rows.length} up · {percent(there / rows.length)}</span></div>
               <div class="map">
                 {rows.sort((a, b) => ORDER[a.state] - ORDER[b.state] || names.compare(a.name, b.name) || a.id - b.id).map((row) => (
                   <a key={row.key} href={brokerHref(row.name)} class={TONE[row.state]} tabIndex={row.state === "up" ? -1 : 0}
@@ -142,13 +142,13 @@ function HealthPanel({ overview }: { overview: Overview }): JSX.Element {
         {Object.entries(overview.parts).map(([name, part]) => (
           <li key={name}><Sign tone={HEALTH[part.condition]} /><span class="part-name">{name}</span>
             <span class="grow muted clip" title={part.says}>{part.says !== "" ? part.says
-              : name === "journal" && journal !== null ? `record ${count(journal.last_seq)}, ${journal.lag_ms < 1000 ? "on disk" : "behind"}`
-              : name === "preservation" ? "off: brokers are as they say" : "fine"}</span></li>
+              : name === "journal" && journal !== null ? `record ${count(journal.last_seq)}, ${journal.lag_ms < 1000 ? "on disk" : "not on disk yet"}`
+              : name === "preservation" ? "mass-expiry protection: off" : "ok"}</span></li>
         ))}
-        {journal === null ? <li><Sign tone="none" /><span class="part-name">journal</span><span class="grow muted">off: nothing is remembered</span></li> : null}
+        {journal === null ? <li><Sign tone="none" /><span class="part-name">journal</span><span class="grow muted">off: no history</span></li> : null}
         <li>
           <Sign tone={peers === null ? "none" : peers.diverged > 0 || peers.unreachable > 0 ? "warn" : "ok"} /><span class="part-name">peers</span>
-          <span class="grow muted"><a href="/compare">{peers === null ? "none are named" : `${peers.agrees} of ${peers.total} agree${peers.diverged > 0 ? `, ${peers.diverged} diverged` : ""}${peers.unreachable > 0 ? `, ${peers.unreachable} out of reach` : ""}`}</a></span>
+          <span class="grow muted"><a href="/compare">{peers === null ? "none configured" : `${peers.agrees} of ${peers.total} agree${peers.diverged > 0 ? `, ${peers.diverged} diverged` : ""}${peers.unreachable > 0 ? `, ${peers.unreachable} unreachable` : ""}`}</a></span>
         </li>
         <li><Sign tone="none" /><span class="part-name">load</span><span class="grow muted num">{rate(overview.requests_per_s)} requests / s over {plural(overview.connections, "connection")}</span></li>
       </ul>

@@ -1,28 +1,28 @@
-/** What the lake has found over weeks: availability, outages, flaps, divergence, timeouts, placement, demand, audit. */
+/** Lake reports: availability, outages, flaps, divergence, timeouts, placement, demand, heartbeats, convergence, audit. */
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { get, type Refusal } from "../api.ts";
-import { useAsk } from "../ask.ts";
+import { get, type ApiError } from "../api.ts";
+import { useQuery } from "../query.ts";
 import type { Audit, Availability, Common, Convergence, Demand, Divergence, Flaps, Heartbeats, Outages, Placement, Tradeoff } from "../lake.ts";
 import { day, duration, SECOND } from "../time.ts";
 import { brokerHref, setQuery, topicHref } from "../url.ts";
-import { Badge, Choice, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, sentence, Stat, Time, Waiting, Scroll } from "../ui/bits.tsx";
+import { Badge, Choice, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, sentence, Stat, Time, Loading, Scroll } from "../ui/components.tsx";
 import { Bars, Curve } from "../ui/charts.tsx";
 import { Sign, type Tone } from "../ui/icons.tsx";
-import { REASON } from "../words.ts";
+import { REASON } from "../labels.ts";
 
 const REPORTS: { key: string; title: string; about: string; show: (report: never) => JSX.Element }[] = [
-  { key: "availability", title: "Availability", about: "Share of the observed time in which each broker was there, day by day; worst first. Time in which no NameServer looked does not count.", show: (one: Availability) => <AvailabilityView report={one} /> },
-  { key: "outages", title: "Outages", about: "Each outage, and what it took from clients while it lasted.", show: (one: Outages) => <OutagesView report={one} /> },
-  { key: "flaps", title: "Flaps", about: "Brokers that came and went again and again; where many did at once, the NameServer or its network is the cause.", show: (one: Flaps) => <FlapsView report={one} /> },
-  { key: "divergence", title: "Divergence", about: "When two NameServers told clients different things, and for how long.", show: (one: Divergence) => <DivergenceView report={one} /> },
-  { key: "tradeoff", title: "Timeout advice", about: "How long to wait before a silent broker is called gone: a shorter timeout finds a loss sooner, and suspects more brokers that are fine.", show: (one: Tradeoff) => <TradeoffView report={one} /> },
-  { key: "placement", title: "Placement", about: "Topics that hang on one broker, have no master, or lie unevenly; riskiest first.", show: (one: Placement) => <PlacementView report={one} /> },
-  { key: "demand", title: "Demand", about: "Which topics clients ask for, how often, and how often in vain.", show: (one: Demand) => <DemandView report={one} /> },
-  { key: "heartbeats", title: "Heartbeats", about: "How regularly brokers beat; the longest 99 % gap first.", show: (one: Heartbeats) => <HeartbeatsView report={one} /> },
-  { key: "convergence", title: "Convergence", about: "How long a change takes until all NameServers know it.", show: (one: Convergence) => <ConvergenceView report={one} /> },
-  { key: "audit", title: "Audit", about: "Who changed what, and who was refused.", show: (one: Audit) => <AuditView report={one} /> },
+  { key: "availability", title: "Availability", about: "Availability of each broker per day, worst first. Time that no NameServer observed does not count.", show: (one: Availability) => <AvailabilityView report={one} /> },
+  { key: "outages", title: "Outages", about: "All outages and their impact on clients.", show: (one: Outages) => <OutagesView report={one} /> },
+  { key: "flaps", title: "Flaps", about: "Brokers that repeatedly left and joined. If many do at the same time, the likely cause is the NameServer or its network.", show: (one: Flaps) => <FlapsView report={one} /> },
+  { key: "divergence", title: "Divergence", about: "Intervals in which two NameServers had different routes.", show: (one: Divergence) => <DivergenceView report={one} /> },
+  { key: "tradeoff", title: "Timeout advice", about: "Recommended heartbeat timeout. A shorter timeout detects failures sooner and causes more false alarms.", show: (one: Tradeoff) => <TradeoffView report={one} /> },
+  { key: "placement", title: "Placement", about: "Topics on a single broker, without a master, or unevenly distributed; highest risk first.", show: (one: Placement) => <PlacementView report={one} /> },
+  { key: "demand", title: "Demand", about: "Route look-ups per topic and client, and look-ups without a route.", show: (one: Demand) => <DemandView report={one} /> },
+  { key: "heartbeats", title: "Heartbeats", about: "Gaps between the heartbeats of each broker; longest p99 first.", show: (one: Heartbeats) => <HeartbeatsView report={one} /> },
+  { key: "convergence", title: "Convergence", about: "How long a change takes to reach all NameServers.", show: (one: Convergence) => <ConvergenceView report={one} /> },
+  { key: "audit", title: "Audit", about: "Admin changes and denied requests.", show: (one: Audit) => <AuditView report={one} /> },
 ];
 
 export function ReportsPage({ query }: { query: URLSearchParams }): JSX.Element {
@@ -30,7 +30,7 @@ export function ReportsPage({ query }: { query: URLSearchParams }): JSX.Element 
   const days = ["7", "30", "90"].includes(query.get("days") ?? "") ? query.get("days") ?? "30" : "30";
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
   const key = chosen?.key ?? "availability";
-  const found = useAsk(`${key} ${days}`, (signal) => get<Common>(`/v1/reports/${key}`, { days, zone }, signal));
+  const found = useQuery(`${key} ${days}`, (signal) => get<Common>(`/v1/reports/${key}`, { days, zone }, signal));
   const noLake = found.problem?.code === "no-lake" || found.problem?.code === "lake-extra-missing" || found.problem?.code === "no-lake-reader";
   const building = found.problem?.code === "lake-building";
   return (
@@ -42,9 +42,9 @@ export function ReportsPage({ query }: { query: URLSearchParams }): JSX.Element 
         <li key={one.key}><a href={href(one.key, days)} {...(one.key === key ? { "aria-current": "page" as const } : {})}>{one.title}</a></li>
       ))}</ul></nav>
       {noLake && found.problem !== null ? <NoLake problem={found.problem} />
-        : building && found.problem !== null ? <LakeOnItsWay problem={found.problem} again={found.again} />
+        : building && found.problem !== null ? <LakeBuilding problem={found.problem} again={found.again} />
         : found.problem !== null ? <Problem problem={found.problem} again={found.again} />
-        : found.value === null ? <><p class="muted">Opening the lake…</p><Waiting lines={8} /></>
+        : found.value === null ? <><p class="muted">Loading the report…</p><Loading lines={8} /></>
         : <><p class="muted">{chosen?.about}</p>{chosen?.show(found.value as never)}</>}
     </>
   );
@@ -58,13 +58,13 @@ function href(report: string, days: string): string {
   return text === "" ? "/reports" : `/reports?${text}`;
 }
 
-function NoLake({ problem }: { problem: Refusal }): JSX.Element {
+function NoLake({ problem }: { problem: ApiError }): JSX.Element {
   const missing = problem.code !== "no-lake";
   const command = problem.command ?? (missing ? 'pip install "routebook[lake]"' : "routebook lake build");
   return (
-    <Panel title={missing ? "The lake's reader is not installed" : "There is no lake yet"}>
+    <Panel title={missing ? "The lake reader is not installed" : "No lake has been built"}>
       <div class="stack">
-        <p>{missing ? "Reports are read from the lake, and that needs a few more packages:" : "Reports come from the lake: tables that are made from this NameServer's journal, and from others'. One command makes it:"}</p>
+        <p>{missing ? "Reports need additional packages:" : "Reports come from the lake: tables built from the journals of this and other NameServers. Build it with:"}</p>
         <code class="command" data-testid="lake-command">{command}</code>
         {problem.hint === null || problem.hint.includes(command) ? null : <p class="muted">{sentence(problem.hint)}</p>}
       </div>
@@ -72,16 +72,16 @@ function NoLake({ problem }: { problem: Refusal }): JSX.Element {
   );
 }
 
-/** `routebook up` makes the first lake: what it is at, asked again until the report is there. */
-function LakeOnItsWay({ problem, again }: { problem: Refusal; again: () => void }): JSX.Element {
+/** Progress of the first lake build of `routebook up`; polls until the report is available. */
+function LakeBuilding({ problem, again }: { problem: ApiError; again: () => void }): JSX.Element {
   useEffect(() => {
     const timer = setTimeout(again, 2 * SECOND);
     return () => clearTimeout(timer);
   }, [problem]);
   return (
-    <Panel title="The first lake is being made">
+    <Panel title="The first lake build is in progress">
       <div class="stack">
-        <p>Reports come from the lake: tables that are made from this NameServer's journal. The first ones take a minute or two, and this page shows them as soon as they are there.</p>
+        <p>Reports come from the lake: tables built from this NameServer's journal. The first build takes a minute or two; this page then shows the report.</p>
         {problem.hint === null ? null : <p class="muted" role="status" data-testid="lake-progress">{sentence(problem.hint)}</p>}
       </div>
     </Panel>
@@ -101,21 +101,21 @@ function PlainTable({ head, children, title, aside }: { head: (string | [string]
 }
 
 function More({ truncated }: { truncated: boolean }): JSX.Element | null {
-  return truncated ? <Note tone="info">There are more than are shown: <code>routebook lake query</code> has all of them.</Note> : null;
+  return truncated ? <Note tone="info">The list is truncated; <code>routebook lake query</code> returns all rows.</Note> : null;
 }
 
 const shareTone = (share: number | null): Tone => (share === null ? "none" : share >= 0.9995 ? "ok" : share >= 0.99 ? "warn" : "bad");
 
 function AvailabilityView({ report }: { report: Availability }): JSX.Element {
-  if (report.brokers.length === 0) return <Empty title="No broker was observed in this time." />;
+  if (report.brokers.length === 0) return <Empty title="No brokers in this period." />;
   return (
     <>
       <div class="stats fit">{report.clusters.map((one) => (
         <Stat key={one.cluster} label={one.cluster} tone={shareTone(one.availability)} value={one.availability === null ? "–" : percent(one.availability)} note={`${plural(one.brokers, "broker")}, ${plural(one.outages, "outage")}`} />
       ))}</div>
-      <Panel title="Calendar" flush aside={<span class="row legend"><span><Square a={1} /> all day</span> <span><Square a={0.998} /> under 99.95 %</span> <span><Square a={0.9} /> under 99 %</span> <span><Square a={null} /> not observed</span></span>}>
+      <Panel title="Calendar" flush aside={<span class="row legend"><span><Square a={1} /> 100 %</span> <span><Square a={0.998} /> under 99.95 %</span> <span><Square a={0.9} /> under 99 %</span> <span><Square a={null} /> not observed</span></span>}>
         <Scroll label="Availability calendar"><table class="plain calendar">
-          <thead><tr><th>Broker</th><th class="num">Available</th><th class="num">Outages</th><th class="num">Repaired in</th><th>{report.days[0]} to {report.days.at(-1)}</th></tr></thead>
+          <thead><tr><th>Broker</th><th class="num">Availability</th><th class="num">Outages</th><th class="num">MTTR</th><th>{report.days[0]} to {report.days.at(-1)}</th></tr></thead>
           <tbody>{report.brokers.map((one) => (
             <tr key={`${one.broker} ${one.addr}`}>
               <td class="nowrap"><a href={brokerHref(one.broker)}>{one.broker}</a> <span class="mono muted small">{one.addr}</span></td>
@@ -131,7 +131,7 @@ function AvailabilityView({ report }: { report: Availability }): JSX.Element {
   );
 }
 
-/** A day: full is well, notched is not, a cross is bad, hollow is unknown. */
+/** One day: full is available, a line is below 99.95 %, a cross is below 99 %, hollow is not observed. */
 function Square({ a, title }: { a: number | null; title?: string }): JSX.Element {
   const tone = shareTone(a);
   return (
@@ -145,10 +145,10 @@ function Square({ a, title }: { a: number | null; title?: string }): JSX.Element
 }
 
 function OutagesView({ report }: { report: Outages }): JSX.Element {
-  if (report.outages.length === 0) return <Empty title="No outage in this time." />;
+  if (report.outages.length === 0) return <Empty title="No outages in this period." />;
   return (
     <>
-      <PlainTable title="Outages, newest first" aside={plural(report.outages.length, "outage")} head={["Broker", "From", ["Lasted"], "Why", ["Topics"], "Left without a broker", ["Write queues"], ["Look-ups"]]}>
+      <PlainTable title="Outages, newest first" aside={plural(report.outages.length, "outage")} head={["Broker", "From", ["Lasted"], "Reason", ["Topics"], "Topics without a broker", ["Write queues"], ["Look-ups"]]}>
         {report.outages.map((one) => (
           <tr key={`${one.broker}${one.addr}${one.fromAt}`}>
             <td class="nowrap"><a href={brokerHref(one.broker, { at: String(at(one.fromAt)) })}>{one.broker}</a><div class="mono muted small">{one.addr}</div></td>
@@ -167,10 +167,10 @@ function OutagesView({ report }: { report: Outages }): JSX.Element {
 }
 
 function FlapsView({ report }: { report: Flaps }): JSX.Element {
-  if (report.flaps.length === 0) return <Empty title="Nothing flapped in this time." />;
+  if (report.flaps.length === 0) return <Empty title="No flapping in this period." />;
   return (
     <>
-      <PlainTable title="Flaps" head={["Broker", "From", "To", ["Transitions"], ["Flapping at once"], "Likely cause", "Seen by"]}>
+      <PlainTable title="Flaps" head={["Broker", "From", "To", ["Transitions"], ["Brokers flapping"], "Likely cause", "Seen by"]}>
         {report.flaps.map((one) => (
           <tr key={`${one.ns}${one.broker}${one.addr}${one.windowStart}`}><td class="nowrap"><a href={brokerHref(one.broker, { at: String(at(one.windowStart)) })}>{one.broker}</a> <span class="mono muted small">{one.addr}</span></td>
             <td class="nowrap"><Time ms={at(one.windowStart)} /></td><td class="nowrap"><Time ms={at(one.windowEnd)} /></td><td class="num">{one.transitions}</td><td class="num">{one.brokersFlapping}</td>
@@ -183,16 +183,16 @@ function FlapsView({ report }: { report: Flaps }): JSX.Element {
 }
 
 function DivergenceView({ report }: { report: Divergence }): JSX.Element {
-  if (report.intervals.length === 0) return <Empty title="The NameServers agreed all the time, or there is only one." />;
+  if (report.intervals.length === 0) return <Empty title="No divergence, or only one NameServer." />;
   return (
     <>
-      <PlainTable title="Pairs" head={["NameServers", ["Intervals"], ["Together"], ["Longest"], ["Still open"]]}>
+      <PlainTable title="Pairs" head={["NameServers", ["Intervals"], ["Total"], ["Longest"], ["Open"]]}>
         {report.pairs.map((one) => <tr key={one.nsA + one.nsB}><td>{one.nsA} and {one.nsB}</td><td class="num">{count(one.intervals)}</td><td class="num">{seconds(one.totalS)}</td><td class="num">{seconds(one.longestS)}</td><td class="num">{one.open}</td></tr>)}
       </PlainTable>
       <PlainTable title="Intervals" head={["Of", "What differed", "NameServers", "From", ["Lasted"]]}>
         {report.intervals.map((one, index) => (
           <tr key={index}><td class="break">{one.topic !== null ? <a href={topicHref(one.topic, { at: String(at(one.fromAt)) })}>{one.topic}</a> : one.broker !== null ? <a href={brokerHref(one.broker)}>{one.broker}</a> : "–"}{one.topic !== null && one.broker !== null ? <span class="muted small"> on {one.broker}</span> : null}</td>
-            <td class="break">{one.difference === "missing_a" ? `${one.nsA} lacked it` : one.difference === "missing_b" ? `${one.nsB} lacked it` : (one.difference ?? "–").replaceAll("_", " ")}{one.topics === null ? "" : `, ${plural(one.topics, "topic")}`}{one.atA === null && one.atB === null ? null : <div class="small muted mono">{one.atA ?? "nothing"} / {one.atB ?? "nothing"}</div>}</td><td class="small">{one.nsA} / {one.nsB}</td><td class="nowrap"><Time ms={at(one.fromAt)} /></td><td class="num">{one.toAt === null ? <Badge tone="bad">still so</Badge> : seconds(one.durationS)}</td></tr>
+            <td class="break">{one.difference === "missing_a" ? `missing at ${one.nsA}` : one.difference === "missing_b" ? `missing at ${one.nsB}` : (one.difference ?? "–").replaceAll("_", " ")}{one.topics === null ? "" : `, ${plural(one.topics, "topic")}`}{one.atA === null && one.atB === null ? null : <div class="small muted mono">{one.atA ?? "nothing"} / {one.atB ?? "nothing"}</div>}</td><td class="small">{one.nsA} / {one.nsB}</td><td class="nowrap"><Time ms={at(one.fromAt)} /></td><td class="num">{one.toAt === null ? <Badge tone="bad">current</Badge> : seconds(one.durationS)}</td></tr>
         ))}
       </PlainTable>
       <More truncated={report.truncated} />
@@ -200,11 +200,11 @@ function DivergenceView({ report }: { report: Divergence }): JSX.Element {
   );
 }
 
-const DETECTOR: Record<string, string> = { timeout: "fixed timeout", phi: "phi accrual, as the timeout it comes to" };
+const DETECTOR: Record<string, string> = { timeout: "fixed timeout", phi: "phi accrual, as an equivalent timeout" };
 const advised = (curve: Tradeoff["curves"][number]): boolean => curve.points.some((one) => one.recommended);
 
 function TradeoffView({ report }: { report: Tradeoff }): JSX.Element {
-  if (report.curves.length === 0) return <Empty title="Not enough heartbeats were counted for advice." />;
+  if (report.curves.length === 0) return <Empty title="Not enough heartbeats for a recommendation." />;
   return (
     <>
       {[...report.curves].sort((a, b) => Number(advised(b)) - Number(advised(a))).map((curve) => {
@@ -214,10 +214,10 @@ function TradeoffView({ report }: { report: Tradeoff }): JSX.Element {
         return (
           <Panel key={title} title={title}>
             <div class="stack">
-              {advice === undefined ? null : <Note tone="ok"><strong>Advice: {duration(advice.timeoutMs)}.</strong> A loss is found after {seconds(advice.meanDetectionS)} on average, and a broker that is fine is {rare(advice.falsePerBrokerDay)}.{because === null ? "" : ` ${sentence(because)}`}</Note>}
+              {advice === undefined ? null : <Note tone="ok"><strong>Set the broker heartbeat timeout to {duration(advice.timeoutMs)}:</strong> failures are detected in {seconds(advice.meanDetectionS)} on average; {falseAlarms(advice.falsePerBrokerDay)}.{because === null ? "" : ` ${sentence(because)}`}</Note>}
               <Curve label={`Timeout advice of ${title}`} points={curve.points.map((one) => ({ x: one.timeoutMs, y: one.falsePerBrokerDay, z: one.meanDetectionS, chosen: one.recommended }))}
                 xs={(value) => duration(value)} ys={(value) => (value === 0 ? "0" : value < 0.01 ? value.toExponential(0) : value < 1 ? value.toFixed(2) : count(Math.round(value)))} zs={(value) => seconds(value)}
-                xName="timeout" yName="false suspicions per broker and day" zName="time to find a loss" />
+                xName="timeout" yName="false alarms per broker and day" zName="mean detection time" />
             </div>
           </Panel>
         );
@@ -226,9 +226,9 @@ function TradeoffView({ report }: { report: Tradeoff }): JSX.Element {
   );
 }
 
-function rare(perDay: number): string {
-  if (perDay <= 0) return "never suspected, by what was seen";
-  return perDay >= 1 ? `suspected ${perDay.toFixed(1)} times a day` : `suspected once in ${duration(86_400 * SECOND / perDay)}`;
+function falseAlarms(perDay: number): string {
+  if (perDay <= 0) return "no false alarms in this period";
+  return perDay >= 1 ? `${perDay.toFixed(1)} false alarms per broker and day` : `one false alarm per broker in ${duration(86_400 * SECOND / perDay)}`;
 }
 
 function PlacementView({ report }: { report: Placement }): JSX.Element {
@@ -239,10 +239,10 @@ function PlacementView({ report }: { report: Placement }): JSX.Element {
         <Stat label="Topics" value={count(totals.topics)} note={report.day ?? ""} />
         <Stat label="On one broker only" tone={totals.singleBroker > 0 ? "warn" : "ok"} value={count(totals.singleBroker)} />
         <Stat label="Without a master" tone={totals.noMaster > 0 ? "bad" : "ok"} value={count(totals.noMaster)} />
-        <Stat label="Uneven" tone={totals.skewed > 0 ? "warn" : "ok"} value={count(totals.skewed)} />
+        <Stat label="Uneven distribution" tone={totals.skewed > 0 ? "warn" : "ok"} value={count(totals.skewed)} />
       </div>
-      {report.skewHistogram.length === 0 ? null : <Panel title="Skew: the fullest broker's queues over the mean"><Bars label="Topics by skew" bars={report.skewHistogram.map((one) => ({ key: String(one.from), label: `${one.from}${one.to === null ? "+" : ""}`, value: one.topics, says: `skew ${one.from.toFixed(2)} ${one.to === null ? "and more" : `to ${one.to.toFixed(2)}`}: ${plural(one.topics, "topic")}` }))} /></Panel>}
-      <PlainTable title="Riskiest topics" head={["Topic", "Cluster", "Risk", ["Brokers"], ["Write queues"], ["Skew"]]}>
+      {report.skewHistogram.length === 0 ? null : <Panel title="Skew: most queues on one broker, divided by the mean"><Bars label="Topics by skew" bars={report.skewHistogram.map((one) => ({ key: String(one.from), label: `${one.from}${one.to === null ? "+" : ""}`, value: one.topics, title: `skew ${one.from.toFixed(2)} ${one.to === null ? "and more" : `to ${one.to.toFixed(2)}`}: ${plural(one.topics, "topic")}` }))} /></Panel>}
+      <PlainTable title="Topics by risk" head={["Topic", "Cluster", "Risk", ["Brokers"], ["Write queues"], ["Skew"]]}>
         {report.topics.map((one) => (
           <tr key={one.ns + (one.cluster ?? "") + one.topic}><td class="break"><a href={topicHref(one.topic)}>{one.topic}</a></td><td>{one.cluster ?? "–"}</td>
             <td class="nowrap">{one.noMaster ? <Badge tone="bad">no master</Badge> : null} {one.singleBroker ? <Badge tone="warn">one broker</Badge> : null}</td>
@@ -255,21 +255,21 @@ function PlacementView({ report }: { report: Placement }): JSX.Element {
 }
 
 function DemandView({ report }: { report: Demand }): JSX.Element {
-  if (report.hours.length === 0) return <Empty title="Nobody asked for a route in this time." />;
+  if (report.hours.length === 0) return <Empty title="No look-ups in this period." />;
   return (
     <>
-      <Panel title="Look-ups per hour" aside={<span class="row legend"><span><span class="key info" />look-ups</span> <span><span class="key bad" />in vain</span></span>}>
+      <Panel title="Look-ups per hour" aside={<span class="row legend"><span><span class="key info" />look-ups</span> <span><span class="key bad" />without a route</span></span>}>
         <Bars label="Look-ups per hour" bars={report.hours.map((one) => {
           const ms = Date.parse(one.hour);
           const when = new Date(ms);
-          return { key: one.hour, label: `${day(ms, Date.now())} ${String(when.getHours()).padStart(2, "0")}:00`, value: one.lookups, part: one.misses, says: `${when.toLocaleString()}: ${count(one.lookups)} look-ups, ${count(one.misses)} in vain` };
+          return { key: one.hour, label: `${day(ms, Date.now())} ${String(when.getHours()).padStart(2, "0")}:00`, value: one.lookups, part: one.misses, title: `${when.toLocaleString()}: ${count(one.lookups)} look-ups, ${count(one.misses)} without a route` };
         })} />
       </Panel>
       <div class="cols">
-        <div class="c7"><PlainTable title="Topics" head={["Topic", ["Look-ups"], ["In vain"], ["Clients"]]}>
+        <div class="c7"><PlainTable title="Topics" head={["Topic", ["Look-ups"], ["No route"], ["Clients"]]}>
           {report.topics.map((one) => <tr key={one.topic}><td class="break"><a href={topicHref(one.topic)}>{one.topic}</a></td><td class="num">{count(one.lookups)}</td><td class="num">{one.misses > 0 ? <Badge tone="warn">{count(one.misses)}</Badge> : "0"}</td><td class="num">{count(one.clients)}</td></tr>)}
         </PlainTable></div>
-        <div class="c5"><PlainTable title="Clients" head={["Speaks", ["Clients"], ["Look-ups"]]}>
+        <div class="c5"><PlainTable title="Clients" head={["Language", ["Clients"], ["Look-ups"]]}>
           {report.languages.map((one) => <tr key={`${one.language} ${one.version}`}><td>{one.language.toLowerCase()} {one.version}</td><td class="num">{count(one.clients)}</td><td class="num">{count(one.lookups)}</td></tr>)}
         </PlainTable></div>
       </div>
@@ -278,10 +278,10 @@ function DemandView({ report }: { report: Demand }): JSX.Element {
 }
 
 function HeartbeatsView({ report }: { report: Heartbeats }): JSX.Element {
-  if (report.brokers.length === 0) return <Empty title="No heartbeat was counted in this time." />;
+  if (report.brokers.length === 0) return <Empty title="No heartbeats in this period." />;
   return (
     <>
-      <PlainTable title="Gaps between heartbeats" head={["Broker", ["Beats"], ["Half within"], ["99 % within"], ["Worst"]]}>
+      <PlainTable title="HeartbeatGaps between heartbeats" head={["Broker", ["Heartbeats"], ["p50"], ["p99"], ["Max"]]}>
         {report.brokers.map((one) => <tr key={one.broker + one.addr}><td class="nowrap"><a href={brokerHref(one.broker)}>{one.broker}</a> <span class="mono muted small">{one.addr}</span></td><td class="num">{count(one.beats)}</td><td class="num">{duration(one.gapP50Ms)}</td><td class="num">{duration(one.gapP99Ms)}</td><td class="num">{duration(one.gapMaxMs)}</td></tr>)}
       </PlainTable>
       <More truncated={report.truncated} />
@@ -293,9 +293,9 @@ function ConvergenceView({ report }: { report: Convergence }): JSX.Element {
   const ms = (value: number | null): string => (value === null ? "–" : duration(value));
   return (
     <>
-      <div class="stats"><Stat label="Changes" value={count(report.changes)} /><Stat label="Half known everywhere within" value={ms(report.p50Ms)} /><Stat label="99 % within" value={ms(report.p99Ms)} /><Stat label="Slowest" value={ms(report.maxMs)} /></div>
+      <div class="stats"><Stat label="Changes" value={count(report.changes)} /><Stat label="p50" value={ms(report.p50Ms)} /><Stat label="p99" value={ms(report.p99Ms)} /><Stat label="Max" value={ms(report.maxMs)} /></div>
       {report.slowest.length === 0 ? <Empty title="No change was seen by more than one NameServer." /> : (
-        <PlainTable title="Slowest" head={["Of", "First known", "Last known", ["NameServers"], ["Spread"]]}>
+        <PlainTable title="Slowest" head={["Subject", "First seen", "Last seen", ["NameServers"], ["Spread"]]}>
           {report.slowest.map((one) => <tr key={one.changeId}><td class="break">{one.topic !== null ? <a href={topicHref(one.topic)}>{one.topic}</a> : one.broker ?? "–"}{one.topic !== null && one.broker !== null ? <span class="muted small"> on {one.broker}</span> : null}</td><td class="nowrap"><Time ms={at(one.firstAt)} /></td><td class="nowrap"><Time ms={at(one.lastAt)} /></td><td class="num">{one.nameservers}</td><td class="num">{ms(one.spreadMs)}</td></tr>)}
         </PlainTable>
       )}
@@ -304,13 +304,13 @@ function ConvergenceView({ report }: { report: Convergence }): JSX.Element {
 }
 
 function AuditView({ report }: { report: Audit }): JSX.Element {
-  if (report.requests.length === 0) return <Empty title="Nobody changed anything in this time." />;
+  if (report.requests.length === 0) return <Empty title="No admin changes in this period." />;
   return (
     <>
       <PlainTable title="Admin requests, newest first" head={["When", "Who", "Action", "Target", "Before", "After", "Allowed"]}>
         {report.requests.map((one, index) => (
-          <tr key={index}><td class="nowrap"><Time ms={at(one.at)} /><div class="muted small">at {one.ns}</div></td><td class="break">{one.who ?? <span class="muted">not known</span>}<div class="mono muted small">{one.peer ?? ""}</div></td><td>{one.action.replaceAll("_", " ")}</td>
-            <td class="break">{one.target ?? "–"}</td><td class="break mono small">{one.before ?? "–"}</td><td class="break mono small">{one.after ?? "–"}</td><td>{one.allowed ? <Badge tone="ok">yes</Badge> : <Badge tone="bad">refused</Badge>}</td></tr>
+          <tr key={index}><td class="nowrap"><Time ms={at(one.at)} /><div class="muted small">at {one.ns}</div></td><td class="break">{one.who ?? <span class="muted">unknown</span>}<div class="mono muted small">{one.peer ?? ""}</div></td><td>{one.action.replaceAll("_", " ")}</td>
+            <td class="break">{one.target ?? "–"}</td><td class="break mono small">{one.before ?? "–"}</td><td class="break mono small">{one.after ?? "–"}</td><td>{one.allowed ? <Badge tone="ok">yes</Badge> : <Badge tone="bad">denied</Badge>}</td></tr>
         ))}
       </PlainTable>
       <More truncated={report.truncated} />

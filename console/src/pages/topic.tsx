@@ -1,27 +1,27 @@
-/** One topic: its route drawn, at any moment; what changed and why; who asks for it. */
+/** One topic: its route at any time, its changes and their causes, its clients. */
 
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { get, name as enc, Refusal, type RouteAnswer, type RouteTimeline, type RouteVersion, type TopicDemand } from "../api.ts";
-import { useAsk, type Asked } from "../ask.ts";
+import { get, name as enc, ApiError, type RouteAnswer, type RouteTimeline, type RouteVersion, type TopicDemand } from "../api.ts";
+import { useQuery, type QueryResult } from "../query.ts";
 import { now, useLive } from "../live.ts";
 import { differences, stops, versionAt, type Difference } from "../routes.ts";
 import { DAY, duration, fromUrl, HOUR, marks, MINUTE, moment, SECOND, utc } from "../time.ts";
 import { brokerHref, setQuery } from "../url.ts";
-import { Badge, Choice, CopyLink, count, Empty, Note, Panel, plural, Problem, Time, Trust, useWidth, Waiting, Scroll } from "../ui/bits.tsx";
+import { Badge, Choice, CopyLink, count, Empty, Note, Panel, plural, Problem, Time, CertaintyNote, useWidth, Loading, Scroll } from "../ui/components.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { MomentPicker } from "../ui/moment.tsx";
+import { TimePicker } from "../ui/time_picker.tsx";
 import { RoutePicture } from "../ui/route.tsx";
-import { isAsked, kindWord, REASON, stepSaid } from "../words.ts";
+import { describeStep, kindLabel, REASON } from "../labels.ts";
 
 const SPANS: Record<string, number> = { "1h": HOUR, "1d": DAY, "7d": 7 * DAY, "30d": 30 * DAY };
 
-/** No route now is an answer, not a problem: the topic may have a past. */
+/** No current route is not an error: the topic may have a history. */
 async function routeNow(topic: string, signal: AbortSignal): Promise<RouteAnswer> {
   try {
     return await get<RouteAnswer>(`/v1/routes/${enc(topic)}`, {}, signal);
   } catch (problem) {
-    if (problem instanceof Refusal && problem.status === 404) return { topic, at_ms: now(), route: null, past: null };
+    if (problem instanceof ApiError && problem.status === 404) return { topic, at_ms: now(), route: null, past: null };
     throw problem;
   }
 }
@@ -30,12 +30,12 @@ export function TopicPage({ name, query }: { name: string; query: URLSearchParam
   const at = fromUrl(query.get("at"));
   const against = query.get("against") === "before" ? "before" : "now";
   const turn = useChanges(name);
-  const current = useAsk(`now ${name} ${turn}`, (signal) => routeNow(name, signal), { keep: true, everyMs: 15 * SECOND });
-  const history = useAsk(`history ${name} ${turn}`, (signal) => get<RouteTimeline>(`/v1/routes/${enc(name)}/history`, { limit: 300 }, signal), { keep: true });
+  const current = useQuery(`now ${name} ${turn}`, (signal) => routeNow(name, signal), { keep: true, everyMs: 15 * SECOND });
+  const history = useQuery(`history ${name} ${turn}`, (signal) => get<RouteTimeline>(`/v1/routes/${enc(name)}/history`, { limit: 300 }, signal), { keep: true });
   const versions = history.value?.versions ?? [];
   const version = at === null ? versions[0] ?? null : versionAt(versions, at);
-  const then = useRouteAt(name, at, version);
-  const shown = at === null ? current : then;
+  const past = useRouteAt(name, at, version);
+  const shown = at === null ? current : past;
 
   const isNow = useMemo(() => stops(current.value?.route ?? null), [current.value]);
   const isShown = useMemo(() => stops(shown.value?.route ?? null), [shown.value]);
@@ -45,7 +45,7 @@ export function TopicPage({ name, query }: { name: string; query: URLSearchParam
   const compares = at !== null || against === "before";
   const other = against === "before" ? wasBefore : isNow;
   const ready = shown.value !== null && (against === "before" ? before.value !== null : current.value !== null);
-  // Against what is now: what has happened since. Against what was before: what this version brought.
+  // Compared with now: changes since. Compared with the version before: changes of this version.
   const [older, newer] = against === "before" ? [other, isShown] : [isShown, other];
   const found = useMemo(() => !compares || !ready ? new Map<string, Difference>() : differences(older, newer), [compares, ready, older, newer]);
 
@@ -57,28 +57,28 @@ export function TopicPage({ name, query }: { name: string; query: URLSearchParam
         <div class="grow"><span class="crumb"><a href="/topics">Topics</a></span><h1>{name}</h1></div>
         <div class="actions"><CopyLink /></div>
       </div>
-      <Panel title={at === null ? "Route now" : <>Route at <Time ms={at} /></>}
+      <Panel title={at === null ? "Current route" : <>Route at <Time ms={at} /></>}
         aside={<>
           <span class="num" data-testid="route-sum">{shown.value === null ? "" : isShown.length === 0 ? "no route" : `${plural(isShown.length, "broker")}, ${count(write)} write and ${count(read)} read queues`}</span>
-          <Choice label="Mark what differs from" value={compares ? against : "now"} onPick={(value) => setQuery({ against: value === "now" ? null : value })}
-            options={[{ value: "now", label: at === null ? "as it is" : "vs now" }, { value: "before", label: "vs version before" }]} />
+          <Choice label="Mark differences to" value={compares ? against : "now"} onPick={(value) => setQuery({ against: value === "now" ? null : value })}
+            options={[{ value: "now", label: at === null ? "no comparison" : "vs now" }, { value: "before", label: "vs version before" }]} />
         </>}>
         <div class="stack">
           <Slider at={at} history={history} versions={versions} span={query.get("span") ?? ""} />
-          {at === null ? null : <Trust certainty={then.value?.past?.certainty} />}
+          {at === null ? null : <CertaintyNote certainty={past.value?.past?.certainty} />}
           {shown.problem !== null ? <Problem problem={shown.problem} again={shown.again} />
-            : shown.value === null ? <Waiting lines={4} />
-            : isShown.length === 0 && found.size === 0 ? <Empty title={at === null ? "No broker has this topic now." : "It had no route then."}>{at === null && versions.length > 0 ? "Slide back to see the route it had." : ""}</Empty>
-            : <RoutePicture stops={isShown} other={other} found={found} since={against === "before" ? "" : "since then "} />}
-          {compares && ready && found.size === 0 && isShown.length > 0 ? <p class="small muted row"><Icon name="check" />{against === "before" ? "Brokers and queues are as in the version before." : "The route is the same now."}</p> : null}
+            : shown.value === null ? <Loading lines={4} />
+            : isShown.length === 0 && found.size === 0 ? <Empty title={at === null ? "No broker has this topic." : "No route at that time."}>{at === null && versions.length > 0 ? "Move the slider back to see its last route." : ""}</Empty>
+            : <RoutePicture stops={isShown} other={other} found={found} since={against === "before" ? "" : " since"} />}
+          {compares && ready && found.size === 0 && isShown.length > 0 ? <p class="small muted row"><Icon name="check" />{against === "before" ? "Brokers and queues are the same as in the version before." : "The route is the same as now."}</p> : null}
           {shown.value?.route?.order_config ? <p class="small">Order configuration: <code>{shown.value.route.order_config}</code></p> : null}
         </div>
       </Panel>
       <div class="cols">
-        <Panel class="c7" title="What changed" flush aside={history.value === null ? "" : `${count(versions.length)}${history.value.more ? "+" : ""} versions`}>
+        <Panel class="c7" title="Changes" flush aside={history.value === null ? "" : `${count(versions.length)}${history.value.more ? "+" : ""} versions`}>
           {history.problem !== null && history.value === null ? <div class="in"><Problem problem={history.problem} again={history.again} /></div>
-            : history.value === null ? <div class="in"><Waiting lines={5} /></div>
-            : versions.length === 0 ? <Empty title="No change is on record." /> : <Versions versions={versions} chosen={version} at={at} />}
+            : history.value === null ? <div class="in"><Loading lines={5} /></div>
+            : versions.length === 0 ? <Empty title="No changes recorded." /> : <Versions versions={versions} chosen={version} at={at} />}
         </Panel>
         <div class="c5"><DemandPanel name={name} /></div>
       </div>
@@ -86,7 +86,7 @@ export function TopicPage({ name, query }: { name: string; query: URLSearchParam
   );
 }
 
-/** Counts up when an event may have changed this topic's route. */
+/** Incremented by every event that may change this topic's route. */
 function useChanges(topic: string): number {
   const { events } = useLive("events");
   const seen = useRef(events.at(-1)?.seq ?? 0);
@@ -101,8 +101,8 @@ function useChanges(topic: string): number {
   return turn;
 }
 
-/** The route at a past time. Answers are kept by version: sliding within one asks nothing. */
-function useRouteAt(topic: string, at: number | null, version: RouteVersion | null): Asked<RouteAnswer> {
+/** The route at a past time. Results are cached by version, so moving the slider within one sends no query. */
+function useRouteAt(topic: string, at: number | null, version: RouteVersion | null): QueryResult<RouteAnswer> {
   const kept = useRef(new Map<string, RouteAnswer>());
   const key = at === null ? null : version === null ? `at ${at}` : `version ${version.valid_from_ms} ${version.cause.seq}`;
   const [settled, setSettled] = useState(key);
@@ -111,7 +111,7 @@ function useRouteAt(topic: string, at: number | null, version: RouteVersion | nu
     const timer = setTimeout(() => setSettled(key), 40);
     return () => clearTimeout(timer);
   }, [key]);
-  return useAsk(settled === null ? null : `${topic} ${settled}`, async (signal) => {
+  return useQuery(settled === null ? null : `${topic} ${settled}`, async (signal) => {
     const had = kept.current.get(settled ?? "");
     if (had !== undefined) return had;
     const answer = await get<RouteAnswer>(`/v1/routes/${enc(topic)}`, { at }, signal);
@@ -120,7 +120,7 @@ function useRouteAt(topic: string, at: number | null, version: RouteVersion | nu
   }, { keep: true });
 }
 
-function Slider({ at, history, versions, span }: { at: number | null; history: Asked<RouteTimeline>; versions: RouteVersion[]; span: string }): JSX.Element {
+function Slider({ at, history, versions, span }: { at: number | null; history: QueryResult<RouteTimeline>; versions: RouteVersion[]; span: string }): JSX.Element {
   const [ref, width] = useWidth();
   const to = now();
   const oldest = versions.at(-1)?.valid_from_ms ?? to - HOUR;
@@ -140,7 +140,7 @@ function Slider({ at, history, versions, span }: { at: number | null; history: A
         <button type="button" class="button" disabled={later === undefined} onClick={() => pick(later?.valid_from_ms ?? null)}>Later change<Icon name="right" /></button>
         <Choice label="Span of the slider" value={chosen === undefined ? "all" : span} options={[{ value: "1h", label: "1 h" }, { value: "1d", label: "24 h" }, { value: "7d", label: "7 d" }, { value: "all", label: "all" }]} onPick={(value) => setQuery({ span: value === "all" ? null : value })} />
         <span class="grow" />
-        <MomentPicker at={at} onPick={pick} label="At" />
+        <TimePicker at={at} onPick={pick} label="At" />
       </div>
       <div class="slider-track" ref={ref}>
         <svg width={width} height="34" aria-hidden="true">
@@ -150,7 +150,7 @@ function Slider({ at, history, versions, span }: { at: number | null; history: A
           ))}
           {marks(from, to, Math.max(2, width / 100)).map((one) => <text key={one.at} x={x(one.at)} y="31" text-anchor="middle">{one.label}</text>)}
         </svg>
-        <input type="range" min={from} max={to} step={1} value={here} aria-label="Moment of the route" aria-valuetext={at === null ? "now" : moment(at, to)} title={at === null ? "now" : utc(at)}
+        <input type="range" min={from} max={to} step={1} value={here} aria-label="Time of the route" aria-valuetext={at === null ? "now" : moment(at, to)} title={at === null ? "now" : utc(at)}
           onInput={(event) => { const ms = Number(event.currentTarget.value); pick(ms >= to - (to - from) / 500 ? null : ms); }}
           onKeyDown={(event) => {
             const step: Record<string, number> = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
@@ -174,36 +174,36 @@ function Versions({ versions, chosen, at }: { versions: RouteVersion[]; chosen: 
           <li key={`${one.valid_from_ms} ${one.cause.seq}`} class={one === chosen ? "chosen" : ""} {...(one === chosen ? { "aria-current": "true" as const } : {})}>
             <button type="button" class="textual nowrap" onClick={() => setQuery({ at: String(one.valid_from_ms) })}><Time ms={one.valid_from_ms} /></button>
             <div class="grow stack tight">
-              <span><strong>{kindWord(one.cause.kind)}</strong>{one.cause.why === undefined ? "" : `: ${REASON[one.cause.why] ?? one.cause.why.replaceAll("_", " ")}`}
-                {one.cause.who !== undefined ? <span class="muted">{isAsked(one.cause.kind) ? " by " : ", signed "}{one.cause.who}</span> : one.cause.peer !== undefined ? <span class="muted"> from {one.cause.peer}</span> : null}</span>
+              <span><strong>{kindLabel(one.cause.kind)}</strong>{one.cause.why === undefined ? "" : `: ${REASON[one.cause.why] ?? one.cause.why.replaceAll("_", " ")}`}
+                {one.cause.who !== undefined ? <span class="muted"> by {one.cause.who}</span> : one.cause.peer !== undefined ? <span class="muted"> from {one.cause.peer}</span> : null}</span>
               {one.steps.slice(0, 6).map((step, index) => (
                 <span key={index} class="small step"><Icon name={step.change.includes("added") ? "plus" : step.change.includes("removed") ? "minus" : "change"} size={12} />
                   <a href={brokerHref(step.broker, { at: String(one.valid_from_ms) })}>{step.broker}</a> {step.change.replaceAll(",", ", ")}
-                  <span class="muted break">: {stepSaid(step.before, step.after)}</span></span>
+                  <span class="muted break">: {describeStep(step.before, step.after)}</span></span>
               ))}
               {one.steps.length > 6 ? <span class="small muted">and {one.steps.length - 6} more brokers</span> : null}
             </div>
-            <span class="small muted nowrap num">{one.brokers.length === 0 ? <Badge tone="bad">no route</Badge> : <>{plural(one.brokers.length, "broker")}<br />{one.valid_to_ms === null ? "still so" : `for ${duration(one.valid_to_ms - one.valid_from_ms)}`}</>}</span>
+            <span class="small muted nowrap num">{one.brokers.length === 0 ? <Badge tone="bad">no route</Badge> : <>{plural(one.brokers.length, "broker")}<br />{one.valid_to_ms === null ? "current" : `for ${duration(one.valid_to_ms - one.valid_from_ms)}`}</>}</span>
           </li>
         ))}
       </ol>
       {versions.length > most ? <div class="in"><button type="button" class="button" onClick={() => setMost(most + 100)}>Show more</button></div> : null}
-      {at !== null && chosen === null ? <div class="in"><Note tone="info">The chosen moment is before these.</Note></div> : null}
+      {at !== null && chosen === null ? <div class="in"><Note tone="info">The chosen time is before the first recorded version.</Note></div> : null}
     </>
   );
 }
 
 function DemandPanel({ name }: { name: string }): JSX.Element {
-  const demand = useAsk(`demand ${name}`, (signal) => get<TopicDemand>(`/v1/topics/${enc(name)}/demand`, {}, signal), { everyMs: 15 * SECOND });
+  const demand = useQuery(`demand ${name}`, (signal) => get<TopicDemand>(`/v1/topics/${enc(name)}/demand`, {}, signal), { everyMs: 15 * SECOND });
   const { value } = demand;
   return (
-    <Panel title="Who asks for it" flush aside={value === null ? "" : <>since <Time ms={value.since_ms} /></>}>
-      {demand.problem !== null && value === null ? <div class="in"><Problem problem={demand.problem} /></div> : value === null ? <div class="in"><Waiting /></div>
-        : value.lookups === 0 ? <Empty title="Nobody asked for it lately." />
+    <Panel title="Clients" flush aside={value === null ? "" : <>since <Time ms={value.since_ms} /></>}>
+      {demand.problem !== null && value === null ? <div class="in"><Problem problem={demand.problem} /></div> : value === null ? <div class="in"><Loading /></div>
+        : value.lookups === 0 ? <Empty title="No look-ups in the last 15 minutes." />
         : <>
-            <p class="in">{plural(value.lookups, "look-up")}{value.misses > 0 ? <>, <Badge tone="warn">{plural(value.misses, "miss", "misses")}</Badge></> : ", none in vain"}, from {plural(value.clients.length, "client")}</p>
+            <p class="in">{plural(value.lookups, "look-up")}{value.misses > 0 ? <>, <Badge tone="warn">{plural(value.misses, "no-route look-up")}</Badge></> : ", all with a route"}, from {plural(value.clients.length, "client")}</p>
             <Scroll label="Clients"><table class="plain">
-              <thead><tr><th>Client</th><th>Speaks</th><th class="num">Look-ups</th><th class="num">Misses</th></tr></thead>
+              <thead><tr><th>Client</th><th>Language</th><th class="num">Look-ups</th><th class="num">Misses</th></tr></thead>
               <tbody>{value.clients.slice(0, 30).map((one) => (
                 <tr key={`${one.client}${one.language}${one.version ?? ""}`}><td class="mono break">{one.client}</td><td>{one.language.toLowerCase()} {one.version ?? ""}</td><td class="num">{count(one.lookups)}</td><td class="num">{count(one.misses)}</td></tr>
               ))}</tbody>

@@ -1,13 +1,13 @@
-/** Find a topic among tens of thousands while typing; see which are asked for in vain. */
+/** Topic search and list; topics with no-route look-ups. */
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, type Misses, type TopicSearch, type TopicSummary, type TopicsPage as Page } from "../api.ts";
-import { useAsk } from "../ask.ts";
+import { useQuery } from "../query.ts";
 import { useLive } from "../live.ts";
 import { SECOND } from "../time.ts";
 import { setQuery, topicHref } from "../url.ts";
-import { Badge, Choice, count, Empty, Panel, plural, Problem, Time, Waiting, Scroll } from "../ui/bits.tsx";
+import { Badge, Choice, count, Empty, Panel, plural, Problem, Time, Loading, Scroll } from "../ui/components.tsx";
 import { Table, type Column } from "../ui/table.tsx";
 
 const PAGE = 500;
@@ -26,8 +26,8 @@ export function TopicsPage({ query }: { query: URLSearchParams }): JSX.Element {
   const { overview } = useLive("overview");
   return (
     <>
-      <div class="head"><h1>Topics</h1><span class="sub">{overview === null ? "" : `${count(overview.topics)} known`}</span>
-        <div class="actions"><Choice label="Show" value={show} options={[{ value: "all", label: "All" }, { value: "misses", label: "Asked in vain" }]} onPick={(value) => setQuery({ show: value === "all" ? null : value }, "push")} /></div>
+      <div class="head"><h1>Topics</h1><span class="sub">{overview === null ? "" : `${count(overview.topics)} topics`}</span>
+        <div class="actions"><Choice label="Show" value={show} options={[{ value: "all", label: "All" }, { value: "misses", label: "No-route look-ups" }]} onPick={(value) => setQuery({ show: value === "all" ? null : value }, "push")} /></div>
       </div>
       {show === "misses" ? <MissesList /> : <Search q={query.get("q") ?? ""} />}
     </>
@@ -37,29 +37,29 @@ export function TopicsPage({ query }: { query: URLSearchParams }): JSX.Element {
 function Search({ q }: { q: string }): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => { if (matchMedia("(hover: hover)").matches) input.current?.focus({ preventScroll: true }); }, []);
-  const found = useAsk(q === "" ? null : `search ${q}`, (signal) => get<TopicSearch>("/v1/search/topics", { q, limit: FOUND }, signal), { keep: true });
+  const found = useQuery(q === "" ? null : `search ${q}`, (signal) => get<TopicSearch>("/v1/search/topics", { q, limit: FOUND }, signal), { keep: true });
   return (
     <>
       <div class="filters" role="search">
-        <input ref={input} type="search" class="wide" placeholder="Part of a topic's name" aria-label="Search topics" value={q} spellcheck={false} autocomplete="off" onInput={(event) => setQuery({ q: event.currentTarget.value.trim() })} />
-        <span class="muted small" role="status">{q !== "" && found.value !== null ? `${plural(found.value.matches, "match", "matches")} among ${plural(found.value.total, "topic")}${found.value.matches > found.value.topics.length ? `, the best ${found.value.topics.length} are shown` : ""}` : ""}</span>
+        <input ref={input} type="search" class="wide" placeholder="Part of the topic name" aria-label="Search topics" value={q} spellcheck={false} autocomplete="off" onInput={(event) => setQuery({ q: event.currentTarget.value.trim() })} />
+        <span class="muted small" role="status">{q !== "" && found.value !== null ? `${plural(found.value.matches, "match", "matches")} among ${plural(found.value.total, "topic")}${found.value.matches > found.value.topics.length ? `, best ${found.value.topics.length} shown` : ""}` : ""}</span>
       </div>
       <div class="panel">
         {q === "" ? <AllTopics />
           : found.problem !== null ? <div class="in"><Problem problem={found.problem} again={found.again} /></div>
-          : found.value === null ? <div class="in"><Waiting lines={8} /></div>
+          : found.value === null ? <div class="in"><Loading lines={8} /></div>
           : <Table label="Topics found" columns={COLUMNS} rows={found.value.topics} id={(row) => row.name}
-              empty={<Empty title={`No topic has “${q}” in its name.`}>A topic that is gone can still have a past: <a href={topicHref(q)}>look at “{q}”</a>.</Empty>} />}
+              empty={<Empty title={`No topic name contains “${q}”.`}>A deleted topic may still have a history: <a href={topicHref(q)}>open “{q}”</a>.</Empty>} />}
       </div>
     </>
   );
 }
 
-/** Pages of the list, asked for as they come into view. */
+/** All topics; pages load as they scroll into view. */
 function AllTopics(): JSX.Element {
   const [rows, setRows] = useState<TopicSummary[]>([]);
   const [after, setAfter] = useState("");
-  const page = useAsk(`page ${after}`, (signal) => get<Page>("/v1/topics", { after, limit: PAGE }, signal));
+  const page = useQuery(`page ${after}`, (signal) => get<Page>("/v1/topics", { after, limit: PAGE }, signal));
   const taken = useRef<Page | null>(null);
   useEffect(() => {
     if (page.value === null || taken.current === page.value) return;
@@ -68,21 +68,21 @@ function AllTopics(): JSX.Element {
     setRows((old) => (after === "" ? fresh : [...old.filter((one) => one.name <= after), ...fresh]));
   }, [page.value]);
   if (page.problem !== null && rows.length === 0) return <div class="in"><Problem problem={page.problem} again={page.again} /></div>;
-  if (page.value === null && rows.length === 0) return <div class="in"><Waiting lines={8} /></div>;
+  if (page.value === null && rows.length === 0) return <div class="in"><Loading lines={8} /></div>;
   const next = page.value?.next ?? null;
   return <Table label="Topics" columns={COLUMNS} rows={rows} id={(row) => row.name} onEnd={() => { if (next !== null) setAfter(next); }}
-    empty={<Empty title="No topic is known yet.">Brokers announce theirs when they register.</Empty>} />;
+    empty={<Empty title="No topics.">Brokers register their topics.</Empty>} />;
 }
 
 function MissesList(): JSX.Element {
-  const misses = useAsk("misses", (signal) => get<Misses>("/v1/misses", { limit: 200 }, signal), { everyMs: 10 * SECOND });
+  const misses = useQuery("misses", (signal) => get<Misses>("/v1/misses", { limit: 200 }, signal), { everyMs: 10 * SECOND });
   if (misses.problem !== null) return <Problem problem={misses.problem} again={misses.again} />;
-  if (misses.value === null) return <Waiting lines={6} />;
+  if (misses.value === null) return <Loading lines={6} />;
   const { topics, since_ms } = misses.value;
   return (
-    <Panel title="Topics asked for in vain" flush aside={<>since <Time ms={since_ms} /></>}>
+    <Panel title="Topics with no-route look-ups" flush aside={<>since <Time ms={since_ms} /></>}>
       {topics.length === 0 ? <Empty title="Every look-up found a route." /> : (
-        <Scroll label="Topics asked for in vain"><table class="plain">
+        <Scroll label="Topics with no-route look-ups"><table class="plain">
           <thead><tr><th>Topic</th><th>Now</th><th class="num">Misses</th><th class="num">Look-ups</th><th class="num">Clients</th></tr></thead>
           <tbody>{topics.map((one) => (
             <tr key={one.topic} data-key={one.topic}><td class="break"><a href={topicHref(one.topic)}>{one.topic}</a></td>

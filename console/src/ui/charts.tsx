@@ -1,17 +1,17 @@
 /** Charts of the reports, as SVG. */
 
 import type { JSX } from "preact";
-import { useWidth } from "./bits.tsx";
+import { useWidth } from "./components.tsx";
 
 export interface Bar {
   key: string;
   label: string;
   value: number;
-  part?: number; // of it, drawn apart
-  says: string;
+  part?: number; // a part of the value, in another colour
+  title: string;
 }
 
-/** Bars side by side; only as many labels as there is room for. */
+/** Bar chart; labels that do not fit are left out. */
 export function Bars({ label, bars, high = 120 }: { label: string; bars: Bar[]; high?: number }): JSX.Element {
   const [ref, width] = useWidth();
   const left = 48;
@@ -26,8 +26,8 @@ export function Bars({ label, bars, high = 120 }: { label: string; bars: Bar[]; 
         {[most, most / 2].map((value) => <g key={value}><path class="gridline" d={`M${left} ${y(value)}H${left + inner}`} /><text x={left - 6} y={y(value) + 4} text-anchor="end">{compact(value)}</text></g>)}
         {bars.map((one, index) => (
           <g key={one.key}>
-            <rect class="fill-info" x={left + index * step + 0.5} y={y(one.value)} width={Math.max(1, step - 1)} height={Math.max(one.value > 0 ? 1 : 0, high - y(one.value))}><title>{one.says}</title></rect>
-            {one.part ? <rect class="fill-bad" x={left + index * step + 0.5} y={y(one.part)} width={Math.max(1, step - 1)} height={Math.max(1, high - y(one.part))}><title>{one.says}</title></rect> : null}
+            <rect class="fill-info" x={left + index * step + 0.5} y={y(one.value)} width={Math.max(1, step - 1)} height={Math.max(one.value > 0 ? 1 : 0, high - y(one.value))}><title>{one.title}</title></rect>
+            {one.part ? <rect class="fill-bad" x={left + index * step + 0.5} y={y(one.part)} width={Math.max(1, step - 1)} height={Math.max(1, high - y(one.part))}><title>{one.title}</title></rect> : null}
             {index % every === 0 && index * step + 62 < inner + 40 ? <text x={left + index * step} y={high + 15}>{one.label}</text> : null}
           </g>
         ))}
@@ -44,10 +44,10 @@ export interface Point {
   chosen: boolean;
 }
 
-/** From never to thousands a day on one axis: even steps of ten, and zero is zero. */
+/** Logarithmic scale that includes zero. */
 const scaled = (value: number): number => Math.log10(1 + Math.max(0, value) * 100);
 
-/** Two curves over one axis: `y` on the left (in steps of ten), `z` on the right; a line where the advice is. */
+/** Two curves: `y` on the left axis (logarithmic), `z` on the right; a vertical line at the recommended value. */
 export function Curve({ label, points, xs, ys, zs, xName, yName, zName }: {
   label: string; points: Point[]; xs: (value: number) => string; ys: (value: number) => string; zs: (value: number) => string; xName: string; yName: string; zName: string;
 }): JSX.Element {
@@ -90,7 +90,7 @@ export function Curve({ label, points, xs, ys, zs, xName, yName, zName }: {
   );
 }
 
-/** Those with room for a label, from the left. */
+/** The points whose label fits, from the left. */
 function spaced<T extends { px: number }>(points: readonly T[], room: number): T[] {
   const kept: T[] = [];
   for (const point of points) if (point.px - (kept.at(-1)?.px ?? -Infinity) >= room) kept.push(point);

@@ -1,10 +1,10 @@
-/** One event in a line, with links to what it is about and to its moment. */
+/** One event in a line, with links to its subject and its time. */
 
 import type { JSX } from "preact";
 import type { LiveEvent } from "../api.ts";
-import { kindWord, said, tone } from "../words.ts";
+import { kindLabel, describe, tone } from "../labels.ts";
 import { brokerHref, topicHref } from "../url.ts";
-import { Time } from "./bits.tsx";
+import { Time } from "./components.tsx";
 import { Sign } from "./icons.tsx";
 
 export function Subject({ event }: { event: LiveEvent }): JSX.Element | null {
@@ -17,7 +17,7 @@ export function EventLine({ event, brokers = [] }: { event: LiveEvent; brokers?:
   return (
     <li data-key={event.seq}>
       <Sign tone={tone(event)} />
-      <span class="clip grow" title={kindWord(event.kind)}>{brokers.length > 1 ? <strong title={brokers.join("\n")}>{brokers.length} brokers</strong> : <Subject event={event} />} {said(event)}</span>
+      <span class="clip grow" title={kindLabel(event.kind)}>{brokers.length > 1 ? <strong title={brokers.join("\n")}>{brokers.length} brokers</strong> : <Subject event={event} />} {describe(event)}</span>
       <a class="muted small nowrap plain-link" href={`/events?at=${event.at}`}><Time ms={event.at} /></a>
     </li>
   );

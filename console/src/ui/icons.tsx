@@ -1,4 +1,4 @@
-/** Signs, drawn by hand: each state has a shape of its own, so that colour is never the only sign. */
+/** Icons. Each state has its own shape, so that colour is never the only difference. */
 
 import type { JSX } from "preact";
 
@@ -48,7 +48,7 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }): JS
 
 export type Tone = "ok" | "warn" | "bad" | "info" | "none";
 
-/** Full circle: fine. Triangle: look. Cross in a square: gone. Half circle: known from before. Ring: nothing to say. */
+/** Full circle: ok. Triangle: warning. Cross in a square: bad. Half circle: recovered. Ring: neutral. */
 export function Sign({ tone, size = 10 }: { tone: Tone; size?: number }): JSX.Element {
   const shape = {
     ok: <circle cx="5" cy="5" r="4" fill="currentColor" />,

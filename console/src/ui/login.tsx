@@ -2,20 +2,20 @@
 
 import type { JSX, TargetedSubmitEvent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { login, Refusal, type LoginSession } from "../api.ts";
-import { becomeOther } from "../live.ts";
-import { Problem } from "./bits.tsx";
+import { login, ApiError, type LoginSession } from "../api.ts";
+import { identityChanged } from "../live.ts";
+import { Problem } from "./components.tsx";
 
 export function LoginForm({ onDone }: { onDone: (session: LoginSession) => void }): JSX.Element {
-  const [problem, setProblem] = useState<Refusal | null>(null);
+  const [problem, setProblem] = useState<ApiError | null>(null);
   const [busy, setBusy] = useState(false);
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const given = new FormData(event.currentTarget);
     setBusy(true);
     login(String(given.get("access_key") ?? "").trim(), String(given.get("secret_key") ?? "")).then(
-      (session) => { setBusy(false); becomeOther(); onDone(session); },
-      (failed: unknown) => { setBusy(false); setProblem(failed instanceof Refusal ? failed : new Refusal(0, null, String(failed), null)); });
+      (session) => { setBusy(false); identityChanged(); onDone(session); },
+      (failed: unknown) => { setBusy(false); setProblem(failed instanceof ApiError ? failed : new ApiError(0, null, String(failed), null)); });
   };
   return (
     <form class="stack login" onSubmit={submit}>
@@ -32,7 +32,7 @@ export function LoginDialog({ onClose }: { onClose: () => void }): JSX.Element {
   useEffect(() => { dialog.current?.showModal(); }, []);
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby="login-title">
-      <div class="dialog-in stack"><h2 id="login-title">Log in to go on</h2><p class="muted">This server shows what it knows only to those it knows.</p>
+      <div class="dialog-in stack"><h2 id="login-title">Log in to continue</h2><p class="muted">Use the access key and secret of an identity of this server.</p>
         <LoginForm onDone={onClose} />
       </div>
     </dialog>

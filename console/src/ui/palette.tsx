@@ -1,12 +1,12 @@
-/** Ctrl K: to any broker, topic or page by a few letters of its name. */
+/** Command palette (Ctrl K): go to a broker, topic or page by part of its name. */
 
 import type { JSX, TargetedKeyboardEvent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, type TopicSearch } from "../api.ts";
-import { useAsk } from "../ask.ts";
+import { useQuery } from "../query.ts";
 import { state } from "../live.ts";
 import { brokerHref, go, topicHref, withQuery } from "../url.ts";
-import { plural } from "./bits.tsx";
+import { plural } from "./components.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 
 interface Hit {
@@ -38,7 +38,7 @@ export function Palette({ onClose }: { onClose: () => void }): JSX.Element {
   const [at, setAt] = useState(0);
   useEffect(() => { dialog.current?.showModal(); }, []);
 
-  const found = useAsk(q === "" ? null : q, (signal) => get<TopicSearch>("/v1/search/topics", { q, limit: 8 }, signal), { keep: true });
+  const found = useQuery(q === "" ? null : q, (signal) => get<TopicSearch>("/v1/search/topics", { q, limit: 8 }, signal), { keep: true });
   const topics: Hit[] = (found.value?.topics ?? []).map((one) => (
     { href: topicHref(one.name), icon: "topics", text: one.name, note: `topic · ${plural(one.brokers, "broker")}` }));
   const pages = PAGES.filter((one) => one.text.toLowerCase().startsWith(q.toLowerCase()));
@@ -71,14 +71,14 @@ export function Palette({ onClose }: { onClose: () => void }): JSX.Element {
           onInput={(event) => { setQ(event.currentTarget.value.trim()); setAt(0); }} onKeyDown={key} />
         <kbd>Esc</kbd>
       </div>
-      <div id="palette-hits" role="listbox" aria-label="Found">
+      <div id="palette-hits" role="listbox" aria-label="Results">
         {all.map((hit, index) => (
           <div key={hit.href + hit.icon} id={`hit-${index}`} role="option" aria-selected={index === chosen} onClick={() => open(hit)} onMouseMove={() => setAt(index)}>
             <Icon name={hit.icon} /><span class="clip">{hit.text}</span><span class="note-text clip">{hit.note}</span>
           </div>
         ))}
       </div>
-      {all.length === 0 ? <p class="palette-none" role="status">{found.busy ? "Looking…" : "Nothing of that name."}</p> : null}
+      {all.length === 0 ? <p class="palette-none" role="status">{found.busy ? "Searching…" : "No matches."}</p> : null}
     </dialog>
   );
 }

@@ -1,20 +1,20 @@
-/** A route drawn: cluster, its brokers, their queues; what differs is marked by a sign and a word. */
+/** Diagram of a route: cluster, brokers, queues; differences are marked with an icon and a word. */
 
 import type { JSX } from "preact";
 import type { Change, Difference, Stop } from "../routes.ts";
 import { brokerHref } from "../url.ts";
-import { permission, role } from "../words.ts";
-import { plural, useNarrow } from "./bits.tsx";
+import { permission, role } from "../labels.ts";
+import { plural, useNarrow } from "./components.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 
 const ROW = 62;
-const MOST_SQUARES = 32;
-const MOST_STOPS = 60;
-const IN_VIEW = 9; // of so many brokers the cluster stands in the middle; of more it would be out of sight
+const MAX_SQUARES = 32;
+const MAX_STOPS = 60;
+const IN_VIEW = 9; // with more brokers the cluster node would be out of view in the middle
 
 const SIGN: Record<Change, IconName | null> = { same: null, added: "plus", removed: "minus", changed: "change" };
 
-/** `other` is the route it is compared with: brokers that only it has are drawn as ghosts. `since` begins each mark. */
+/** `other` is the compared route; brokers that only it has are drawn faded. `since` is appended to each mark. */
 export function RoutePicture({ stops, other, found, since }: { stops: Stop[]; other: Stop[]; found: Map<string, Difference>; since: string }): JSX.Element {
   const here = new Set(stops.map((one) => one.broker));
   const ghosts = found.size === 0 ? [] : other.filter((one) => !here.has(one.broker));
@@ -33,13 +33,13 @@ export function RoutePicture({ stops, other, found, since }: { stops: Stop[]; ot
 
 function ClusterPart({ cluster, stops, here, found, since }: { cluster: string; stops: Stop[]; here: Set<string>; found: Map<string, Difference>; since: string }): JSX.Element {
   const narrow = useNarrow();
-  const shown = stops.slice(0, MOST_STOPS);
+  const shown = stops.slice(0, MAX_STOPS);
   const high = shown.length * ROW;
   const far = !narrow && shown.length > IN_VIEW;
   const middle = (far ? IN_VIEW * ROW : high) / 2;
   return (
     <div class="route-cluster">
-      <div class={`route-node cluster ${far ? "high" : ""}`} style={{ marginTop: far ? `${middle}px` : "" }}><span class="small muted">cluster</span><a class="clip" href={`/brokers?cluster=${encodeURIComponent(cluster)}`}>{cluster === "" ? "(not known)" : cluster}</a><span class="small muted">{plural(stops.filter((one) => here.has(one.broker)).length, "broker")}</span></div>
+      <div class={`route-node cluster ${far ? "high" : ""}`} style={{ marginTop: far ? `${middle}px` : "" }}><span class="small muted">cluster</span><a class="clip" href={`/brokers?cluster=${encodeURIComponent(cluster)}`}>{cluster === "" ? "(unknown)" : cluster}</a><span class="small muted">{plural(stops.filter((one) => here.has(one.broker)).length, "broker")}</span></div>
       {narrow ? null : (
         <svg class="wires" width="64" height={high} aria-hidden="true">
           {shown.map((stop, index) => {
@@ -74,15 +74,15 @@ function StopRow({ stop, ghost, difference, since }: { stop: Stop; ghost: boolea
         <span class="small muted nowrap">{ghost ? "not in this route" : <>{stop.write === stop.read ? plural(stop.read, "queue") : `${stop.write} write, ${stop.read} read`} · {permission(stop.perm)}{stop.mapped === null ? "" : ` · ${stop.mapped} logical`}</>}</span>
       </div>
       {difference === undefined ? null
-        : <div class={`route-change ${change}`}>{sign === null ? null : <Icon name={sign} size={13} />}<span class="two-lines" title={difference.says.join("; ")}><strong>{since}{change}</strong> {difference.says.join("; ")}</span></div>}
+        : <div class={`route-change ${change}`}>{sign === null ? null : <Icon name={sign} size={13} />}<span class="two-lines" title={difference.details.join("; ")}><strong>{change}{since}</strong> {difference.details.join("; ")}</span></div>}
     </li>
   );
 }
 
-/** A square per queue: full takes reads and writes, half only reads, hollow nothing. */
+/** One square per queue: full is read and write, half is read only, hollow is no access. */
 function Squares({ stop }: { stop: Stop }): JSX.Element {
   const total = Math.max(stop.read, stop.write);
-  const shown = Math.min(total, MOST_SQUARES);
+  const shown = Math.min(total, MAX_SQUARES);
   const readable = (stop.perm & 4) !== 0;
   const writable = (stop.perm & 2) !== 0;
   return (

@@ -1,8 +1,8 @@
-/** A table that draws only the rows in view: the page scrolls, rows have one height. */
+/** A virtual table: only rows in view are rendered; all rows have the same height. */
 
 import { Component, type ComponentChildren, type JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { useCramped, useNarrow } from "./bits.tsx";
+import { useCramped, useNarrow } from "./components.tsx";
 import { Icon } from "./icons.tsx";
 
 export interface Column<T> {
@@ -14,7 +14,7 @@ export interface Column<T> {
   right?: boolean;
   /** At phone width a row has two lines: main and side on the first, all `more` on the second. */
   phone: "main" | "side" | "more" | "no";
-  /** Left out where the window has no room for all. */
+  /** Hidden in narrow windows. */
   roomy?: true;
 }
 
@@ -32,7 +32,7 @@ interface RowProps<T> {
   tone: string;
 }
 
-/** Drawn again only when its row is another object: what ticks inside a row ticks by itself. */
+/** Rendered again only when its row object changes; cells with a clock update themselves. */
 class Row<T> extends Component<RowProps<T>> {
   override shouldComponentUpdate(next: RowProps<T>): boolean {
     const was = this.props;
@@ -69,7 +69,7 @@ export function Table<T>({ label, columns: all, rows, id, sorting, onSort, tone,
   onSort?: (sorting: Sorting) => void;
   tone?: (row: T) => string;
   empty: ComponentChildren;
-  onEnd?: () => void; // the last rows came into view
+  onEnd?: () => void; // the last rows are in view
 }): JSX.Element {
   const narrow = useNarrow();
   const cramped = useCramped();
@@ -81,20 +81,20 @@ export function Table<T>({ label, columns: all, rows, id, sorting, onSort, tone,
   end.current = onEnd;
 
   useLayoutEffect(() => {
-    let asked = 0;
-    const look = (): void => {
-      asked = 0;
+    let frame = 0;
+    const update = (): void => {
+      frame = 0;
       const top = body.current?.getBoundingClientRect().top ?? 0;
       const first = Math.max(0, Math.floor(-top / height) - 8);
       const last = Math.min(rows.length, Math.ceil((innerHeight - top) / height) + 8);
       setRange((old) => (old[0] === first && old[1] === last ? old : [first, last]));
       if (last >= rows.length - 4 && rows.length > 0) end.current?.();
     };
-    const later = (): void => { if (asked === 0) asked = requestAnimationFrame(look); };
-    look();
-    addEventListener("scroll", later, { passive: true });
-    addEventListener("resize", later);
-    return () => { cancelAnimationFrame(asked); removeEventListener("scroll", later); removeEventListener("resize", later); };
+    const schedule = (): void => { if (frame === 0) frame = requestAnimationFrame(update); };
+    update();
+    addEventListener("scroll", schedule, { passive: true });
+    addEventListener("resize", schedule);
+    return () => { cancelAnimationFrame(frame); removeEventListener("scroll", schedule); removeEventListener("resize", schedule); };
   }, [rows.length, height]);
 
   const tracks = columns.map((one) => one.width).join(" ");

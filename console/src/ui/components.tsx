@@ -1,8 +1,8 @@
-/** Small parts that every page is made of. */
+/** Small components that all pages use. */
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { BrokerState, Certainty, Refusal } from "../api.ts";
+import type { BrokerState, Certainty, ApiError } from "../api.ts";
 import { now, useNow } from "../live.ts";
 import { ago, clock, duration, moment, shortAge, utc } from "../time.ts";
 import { Icon, Sign, type IconName, type Tone } from "./icons.tsx";
@@ -30,14 +30,14 @@ function Ago({ ms }: { ms: number }): JSX.Element {
   return <time dateTime={new Date(ms).toISOString()} title={`${utc(ms)} · ${moment(ms, at)} here`}>{ago(ms, at)}</time>;
 }
 
-/** Time since the last heartbeat, as a number and as a share of what the broker is allowed. */
-export function Beat({ seen, timeout, state }: { seen: number; timeout: number; state: BrokerState }): JSX.Element {
+/** Time since the last heartbeat, as a number and as a share of the timeout. */
+export function HeartbeatAge({ seen, timeout, state }: { seen: number; timeout: number; state: BrokerState }): JSX.Element {
   const silent = Math.max(0, useNow() - seen);
   if (state === "down") return <span class="muted">–</span>;
   const share = Math.min(1, silent / Math.max(1, timeout));
   const tone = state === "suspected" || share > 0.5 ? "warn" : "ok";
   return (
-    <span class="beat" title={`last heartbeat ${utc(seen)}; gone after ${duration(timeout)}`}>
+    <span class="beat" title={`last heartbeat ${utc(seen)}; timeout ${duration(timeout)}`}>
       <span class="num">{shortAge(silent)}</span>
       <svg width="44" height="4" viewBox="0 0 44 4" preserveAspectRatio="none" aria-hidden="true">
         <rect class="fill-none" width="44" height="4" rx="2" />
@@ -74,7 +74,7 @@ export function Note({ tone, children }: { tone: Tone; children: ComponentChildr
   return <div class={`note ${tone}`} role={tone === "bad" ? "alert" : "note"}><Icon name={icon} /><div class="grow">{children}</div></div>;
 }
 
-export function Problem({ problem, again }: { problem: Refusal; again?: () => void }): JSX.Element {
+export function Problem({ problem, again }: { problem: ApiError; again?: () => void }): JSX.Element {
   return (
     <Note tone="bad">
       <strong>{sentence(problem.message)}</strong>
@@ -88,17 +88,17 @@ export function Empty({ title, children }: { title: string; children?: Component
   return <div class="empty"><p>{title}</p>{children === undefined ? null : <div class="muted">{children}</div>}</div>;
 }
 
-/** Grey lines where an answer will stand. */
-export function Waiting({ lines = 3 }: { lines?: number }): JSX.Element {
+/** Placeholder lines while data loads. */
+export function Loading({ lines = 3 }: { lines?: number }): JSX.Element {
   return <div class="waiting" role="status" aria-label="loading">{Array.from({ length: lines }, (_, at) => <span key={at} />)}</div>;
 }
 
-/** How far an answer about the past can be trusted; nothing if all is well. */
-export function Trust({ certainty }: { certainty: Certainty | null | undefined }): JSX.Element | null {
+/** Warns if the answer about the past is incomplete. */
+export function CertaintyNote({ certainty }: { certainty: Certainty | null | undefined }): JSX.Element | null {
   if (certainty === null || certainty === undefined) return null;
-  if (!certainty.known) return <Note tone="warn">This is before the first record that the journal keeps: nothing is known about it.</Note>;
-  if (!certainty.observed) return <Note tone="warn">This NameServer was not running then: shown is what it knew last.</Note>;
-  if (certainty.events_may_be_missing) return <Note tone="warn">The journal has a hole before this moment: changes in it are not in the answer.</Note>;
+  if (!certainty.known) return <Note tone="warn">The journal does not go back to this time.</Note>;
+  if (!certainty.observed) return <Note tone="warn">This NameServer was not running at this time; the last known state is shown.</Note>;
+  if (certainty.events_may_be_missing) return <Note tone="warn">The journal has a hole before this time; changes in it are not shown.</Note>;
   return null;
 }
 
@@ -119,7 +119,7 @@ export function rate(value: number): string {
   return value >= 100 ? count(Math.round(value)) : value >= 10 || value === 0 ? value.toFixed(0) : value.toFixed(1);
 }
 
-/** A percentage that does not say 100 where something is missing. */
+/** A percentage that is never rounded up to 100. */
 export function percent(share: number): string {
   if (share >= 1) return "100 %";
   const text = (Math.floor(share * 1e5) / 1e3).toFixed(share >= 0.999 ? 3 : share >= 0.99 ? 2 : 1);
@@ -157,19 +157,19 @@ export function useCramped(): boolean {
 function useMedia(media: MediaQueryList): boolean {
   const [is, setIs] = useState(media.matches);
   useEffect(() => {
-    const told = (): void => setIs(media.matches);
-    media.addEventListener("change", told);
-    return () => media.removeEventListener("change", told);
+    const update = (): void => setIs(media.matches);
+    media.addEventListener("change", update);
+    return () => media.removeEventListener("change", update);
   }, []);
   return is;
 }
 
-/** What may be wider than the screen: it scrolls by itself, by keys too. */
+/** A region that scrolls sideways, with the keyboard too. */
 export function Scroll({ label, class: more = "", children }: { label: string; class?: string; children: ComponentChildren }): JSX.Element {
   return <div class={`grid-scroll ${more}`} tabIndex={0} role="region" aria-label={label}>{children}</div>;
 }
 
-/** A choice of few, as buttons in a row. */
+/** A group of buttons of which one is selected. */
 export function Choice<T extends string>({ label, value, options, onPick }: {
   label: string; value: T; options: readonly { value: T; label: ComponentChildren }[]; onPick: (value: T) => void;
 }): JSX.Element {
@@ -184,7 +184,7 @@ export function Choice<T extends string>({ label, value, options, onPick }: {
 
 export function CopyLink(): JSX.Element | null {
   const [done, setDone] = useState(false);
-  if (!isSecureContext) return null; // no clipboard there; the address bar has the same
+  if (!isSecureContext) return null; // the clipboard needs a secure context
   const copy = (): void => {
     navigator.clipboard.writeText(location.href).then(() => { setDone(true); setTimeout(() => setDone(false), 1500); }, () => undefined);
   };

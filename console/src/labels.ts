@@ -1,19 +1,19 @@
-/** Events and reasons in plain words. Pure: strings in, strings out; names stay text. */
+/** Labels and descriptions of events and reasons. Pure. */
 
 import type { LiveEvent } from "./api.ts";
 import type { Tone } from "./ui/icons.tsx";
 import { duration } from "./time.ts";
 
 export const REASON: Record<string, string> = {
-  unregistered: "it said goodbye",
-  deregistered: "somebody else took it out",
-  closed: "its connection closed",
-  idle: "its connection was idle for too long",
+  unregistered: "clean shutdown",
+  deregistered: "deregistered by an operator",
+  closed: "connection closed",
+  idle: "connection idle for too long",
   expired: "no heartbeat within its timeout",
-  replaced: "another address took its place",
-  role_switch: "its role changed",
-  nameserver_cold_start: "this NameServer started cold",
-  nameserver_stopped: "this NameServer stopped",
+  replaced: "replaced by another address",
+  role_switch: "role changed",
+  nameserver_cold_start: "NameServer started without saved state",
+  nameserver_stopped: "NameServer stopped",
 };
 
 export const KINDS = [
@@ -22,7 +22,7 @@ export const KINDS = [
   "preservation_entered", "preservation_left", "server_started", "server_stopped", "journal_hole", "heartbeat_minute", "lookup_minute",
 ] as const;
 
-/** All but those of every minute: what comes live by default. */
+/** The kinds that are sent live by default: all but the per-minute counts. */
 export const QUIET_KINDS: readonly string[] = KINDS.filter((kind) => !kind.endsWith("_minute"));
 
 export const KIND: Record<string, string> = {
@@ -30,11 +30,11 @@ export const KIND: Record<string, string> = {
   topics_changed: "topics changed", mappings_changed: "mappings changed", permission_wiped: "write permission wiped",
   permission_restored: "write permission restored", topic_deleted: "topic deleted", kv_changed: "KV changed",
   setting_changed: "setting changed", request_denied: "request denied", peer_diverged: "peer diverged", peer_agreed: "peer agrees again",
-  preservation_entered: "protection on", preservation_left: "protection off", server_started: "server started",
+  preservation_entered: "expiry protection on", preservation_left: "expiry protection off", server_started: "server started",
   server_stopped: "server stopped", journal_hole: "journal hole", heartbeat_minute: "heartbeats", lookup_minute: "look-ups",
 };
 
-/** Kinds by what somebody looks for. */
+/** Groups of kinds for the filter. */
 export const GROUPS: { key: string; label: string; kinds: string[] }[] = [
   { key: "brokers", label: "Brokers", kinds: ["broker_up", "broker_down", "broker_changed", "broker_returned", "preservation_entered", "preservation_left"] },
   { key: "topics", label: "Topics", kinds: ["topics_changed", "mappings_changed", "topic_deleted"] },
@@ -44,7 +44,7 @@ export const GROUPS: { key: string; label: string; kinds: string[] }[] = [
 
 const PLANNED = new Set(["unregistered", "deregistered", "replaced"]);
 
-export function kindWord(kind: string): string {
+export function kindLabel(kind: string): string {
   return KIND[kind] ?? kind.replaceAll("_", " ");
 }
 
@@ -70,58 +70,58 @@ function topics(many: number): string {
   return many === 1 ? "1 topic" : `${many} topics`;
 }
 
-/** What somebody asked for: who that was is part of what happened. */
-const ASKED = new Set(["permission_wiped", "permission_restored", "topic_deleted", "kv_changed", "setting_changed"]);
+/** Kinds caused by a request of an operator. */
+const ADMIN_ACTIONS = new Set(["permission_wiped", "permission_restored", "topic_deleted", "kv_changed", "setting_changed"]);
 
-/** Whether it happens because somebody asks for it, not by itself. */
-export function isAsked(kind: string): boolean {
-  return ASKED.has(kind);
+/** Whether an operator caused the event. */
+export function isAdminAction(kind: string): boolean {
+  return ADMIN_ACTIONS.has(kind);
 }
 
-/** What happened, without its subject's link: `left (master at 10.0.0.3:10911): its connection closed`, `was deleted by root`. */
-export function said(event: LiveEvent): string {
-  if (!isAsked(event.kind)) return happened(event);
-  return `${happened(event)}${event.who !== undefined ? ` by ${event.who}` : event.peer !== undefined ? ` from ${event.peer}` : ""}`;
+/** Description of an event without its subject: `left (master at 10.0.0.3:10911): connection closed`, `deleted by root`. */
+export function describe(event: LiveEvent): string {
+  if (!isAdminAction(event.kind)) return happened(event);
+  return `${happened(event)}${event.who !== undefined ? ` by ${event.who}` : event.peer !== undefined ? ` by a request from ${event.peer}` : ""}`;
 }
 
 function happened(event: LiveEvent): string {
   const field = (key: string): string => String(event.fields[key] ?? "");
   const number = (key: string): number => Number(event.fields[key] ?? 0);
   switch (event.kind) {
-    case "broker_up": return `came up as ${role(event.broker_id)} at ${event.addr ?? "?"}`;
+    case "broker_up": return `joined as ${role(event.broker_id)} at ${event.addr ?? "?"}`;
     case "broker_down": return `left (${role(event.broker_id)} at ${event.addr ?? "?"}): ${REASON[event.reason ?? ""] ?? event.reason ?? "?"}`;
     case "broker_changed": {
       const before = number("before_id");
-      return before !== event.broker_id ? `went from ${role(before)} to ${role(event.broker_id)}` : `announced a newer version of itself (${role(event.broker_id)})`;
+      return before !== event.broker_id ? `switched from ${role(before)} to ${role(event.broker_id)}` : `registered a new configuration (${role(event.broker_id)})`;
     }
-    case "broker_returned": return `registered again (${role(event.broker_id)} at ${event.addr ?? "?"})`;
+    case "broker_returned": return `re-registered (${role(event.broker_id)} at ${event.addr ?? "?"})`;
     case "topics_changed": {
       const parts = Object.entries(event.counts ?? {}).filter(([, value]) => value > 0);
       const total = parts.reduce((sum, [, value]) => sum + value, 0);
       const what = parts.map(([word, value], index) => (index > 0 ? `${value} ${word}` : value === 1 ? `topic ${word}` : `${value} topics ${word}`)).join(", ");
       return `${what === "" ? "topics changed" : what}${some(event.topics, total)}${event.cause === undefined || event.cause === "registration" ? "" : ` (${event.cause.replaceAll("_", " ")})`}`;
     }
-    case "mappings_changed": return `static topics announced otherwise${some(event.topics, (event.topics ?? []).length)}`;
-    case "permission_wiped": return `no longer takes writes (${topics(number("topics"))})`;
-    case "permission_restored": return `takes writes again (${topics(number("topics"))})`;
-    case "topic_deleted": return "was deleted";
+    case "mappings_changed": return `static topic mappings changed${some(event.topics, (event.topics ?? []).length)}`;
+    case "permission_wiped": return `write permission removed (${topics(number("topics"))})`;
+    case "permission_restored": return `write permission restored (${topics(number("topics"))})`;
+    case "topic_deleted": return "deleted";
     case "kv_changed": return `${field("namespace")} / ${field("key")} ${event.fields["deleted"] === true ? "deleted" : `= ${field("after")}`}`;
     case "setting_changed": return `${field("key")}: ${field("before")} → ${field("after")}`;
-    case "request_denied": return `request ${event.code ?? "?"} refused: ${field("why")}`;
-    case "peer_diverged": return `${event.peer ?? "a peer"} has other routes: ${number("differences")} differences`;
-    case "peer_agreed": return `${event.peer ?? "a peer"} has the same routes again after ${duration(number("diverged_ms"))}`;
-    case "preservation_entered": return `${number("silent")} of ${number("known")} brokers fell silent at once: their routes are kept`;
-    case "preservation_left": return `routes are no longer kept (${(event.reason ?? "?").replaceAll("_", " ")}) after ${duration(number("lasted_ms"))}`;
-    case "server_started": return `this NameServer started, version ${field("version")}${number("recovered") > 0 ? `, ${number("recovered")} brokers known from before` : ""}`;
-    case "server_stopped": return `this NameServer stopped: ${event.reason ?? "?"}`;
+    case "request_denied": return field("why").startsWith("http: ") ? `HTTP request denied: ${field("why").slice(6)}` : `request ${event.code ?? "?"} denied: ${field("why")}`;
+    case "peer_diverged": return `${event.peer ?? "a peer"} has different routes: ${number("differences")} differences`;
+    case "peer_agreed": return `${event.peer ?? "a peer"} has the same routes again, after ${duration(number("diverged_ms"))}`;
+    case "preservation_entered": return `${number("silent")} of ${number("known")} brokers stopped sending heartbeats at the same time: their routes are kept`;
+    case "preservation_left": return `routes of silent brokers expire again (${(event.reason ?? "?").replaceAll("_", " ")}) after ${duration(number("lasted_ms"))}`;
+    case "server_started": return `NameServer started, version ${field("version")}${number("recovered") > 0 ? `, ${number("recovered")} brokers recovered` : ""}`;
+    case "server_stopped": return `NameServer stopped: ${event.reason ?? "?"}`;
     case "journal_hole": return `${number("count")} records are missing: ${field("why")}`;
-    case "heartbeat_minute": return `${number("count")} heartbeats, greatest gap ${duration(number("max_gap_ms"))}`;
-    case "lookup_minute": return `asked for ${number("count")} times${number("misses") > 0 ? `, ${number("misses")} in vain` : ""} by ${field("client") || "others"}`;
+    case "heartbeat_minute": return `${number("count")} heartbeats, longest gap ${duration(number("max_gap_ms"))}`;
+    case "lookup_minute": return `${number("count")} look-ups${number("misses") > 0 ? `, ${number("misses")} without a route,` : ""} by ${field("client") || "others"}`;
     default: return Object.entries(event.fields).slice(0, 4).map(([key, value]) => `${key} ${String(value)}`).join(", ");
   }
 }
 
-/** `rw read 8 write 8 at 0: 10.0.0.1:10911, 1: 10.0.0.2:10911`, as history tells a broker's part of a route. */
+/** `rw read 8 write 8 at 0: 10.0.0.1:10911, 1: 10.0.0.2:10911`, the history's format for the part of one broker in a route. */
 function parsePart(text: string | undefined): Map<string, string> | null {
   const found = /^([r-])([w-]) read (\d+) write (\d+)(?: flag (\d+))? at (.*)$/.exec(text ?? "");
   if (found === null) return null;
@@ -137,8 +137,8 @@ function parsePart(text: string | undefined): Map<string, string> | null {
   return parts;
 }
 
-/** What a step of a route's history says, without repeating what stayed the same. */
-export function stepSaid(before: string | undefined, after: string | undefined): string {
+/** Description of one step in a route's history: only what changed. */
+export function describeStep(before: string | undefined, after: string | undefined): string {
   const was = parsePart(before);
   const is = parsePart(after);
   const whole = (parts: Map<string, string>): string => [...parts].map(([key, value]) => (key === "" ? value : `${key} ${value}`)).join(", ");
@@ -146,13 +146,13 @@ export function stepSaid(before: string | undefined, after: string | undefined):
     const keys = [...new Set([...was.keys(), ...is.keys()])].filter((key) => was.get(key) !== is.get(key));
     return keys.map((key) => {
       const [old, fresh] = [was.get(key), is.get(key)];
-      if (old === undefined) return `${key} came: ${fresh ?? ""}`;
-      if (fresh === undefined) return `${key} gone: ${old}`;
+      if (old === undefined) return `${key} added: ${fresh ?? ""}`;
+      if (fresh === undefined) return `${key} removed: ${old}`;
       return `${key === "" ? "" : `${key} `}${old} → ${fresh}`;
     }).join(", ");
   }
   if (is !== null && before === undefined) return whole(is);
-  if (was !== null && after === undefined) return `had ${whole(was)}`;
+  if (was !== null && after === undefined) return `was ${whole(was)}`;
   return [before, after].filter((one) => one !== undefined).join(" → ");
 }
 
@@ -160,9 +160,9 @@ export function role(id: number | undefined): string {
   return id === 0 ? "master" : `slave ${id ?? "?"}`;
 }
 
-/** RocketMQ's permission bits as people say them. */
+/** Label of RocketMQ's permission bits. */
 export function permission(perm: number): string {
   const read = (perm & 4) !== 0;
   const write = (perm & 2) !== 0;
-  return read && write ? "read + write" : read ? "read only" : write ? "write only" : "closed";
+  return read && write ? "read + write" : read ? "read only" : write ? "write only" : "no access";
 }

@@ -1,13 +1,13 @@
-/** A moment to look at: now, or one in the past. */
+/** Chooses the time to show: now, or a time in the past. */
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { now } from "../live.ts";
 import { fromInput, toInput } from "../time.ts";
-import { Note, Time } from "./bits.tsx";
+import { Note, Time } from "./components.tsx";
 import { Icon } from "./icons.tsx";
 
-export function MomentPicker({ at, onPick, label = "As of" }: { at: number | null; onPick: (at: number | null) => void; label?: string }): JSX.Element {
+export function TimePicker({ at, onPick, label = "As of" }: { at: number | null; onPick: (at: number | null) => void; label?: string }): JSX.Element {
   const [open, setOpen] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => { if (open) input.current?.focus(); }, [open]);
@@ -25,5 +25,5 @@ export function MomentPicker({ at, onPick, label = "As of" }: { at: number | nul
 }
 
 export function PastNote({ at }: { at: number }): JSX.Element {
-  return <Note tone="info"><span data-testid="past">Shown as it was at <strong><Time ms={at} /></strong> (<Time ms={at} how="ago" />).</span></Note>;
+  return <Note tone="info"><span data-testid="past">State at <strong><Time ms={at} /></strong> (<Time ms={at} how="ago" />).</span></Note>;
 }

@@ -1,16 +1,16 @@
-/** Lanes of time: when each of several things was up, hatched where nobody looked. */
+/** Timeline with one lane per broker: up, down, and not observed (hatched). */
 
 import type { JSX } from "preact";
 import { now } from "../live.ts";
 import { duration, marks, moment } from "../time.ts";
-import { useWidth } from "./bits.tsx";
+import { useWidth } from "./components.tsx";
 import type { Tone } from "./icons.tsx";
 
 export interface Span {
   from: number;
   to: number;
   tone: Tone;
-  says: string;
+  title: string;
 }
 
 export interface Lane {
@@ -21,7 +21,7 @@ export interface Lane {
 
 const LANE = 30;
 
-export function Lanes({ label, lanes, from, to, unseen, at, onPick }: {
+export function Timeline({ label, lanes, from, to, unseen, at, onPick }: {
   label: string; lanes: Lane[]; from: number; to: number; unseen: { from: number; to: number }[]; at: number | null; onPick?: (ms: number) => void;
 }): JSX.Element {
   const [ref, width] = useWidth();
@@ -54,7 +54,7 @@ export function Lanes({ label, lanes, from, to, unseen, at, onPick }: {
                 const tall = span.tone === "bad" ? 7 : 0;
                 return (
                   <rect key={number} class={`fill-${span.tone}`} x={begin} y={top + 6 + tall / 2} width={Math.max(1.5, x(span.to) - begin - 0.5)} height={LANE - 12 - tall} rx="2">
-                    <title>{`${span.says}\n${moment(span.from, now())} – ${moment(span.to, now())} (${duration(span.to - span.from)})`}</title>
+                    <title>{`${span.title}\n${moment(span.from, now())} – ${moment(span.to, now())} (${duration(span.to - span.from)})`}</title>
                   </rect>
                 );
               })}
@@ -69,8 +69,8 @@ export function Lanes({ label, lanes, from, to, unseen, at, onPick }: {
   );
 }
 
-/** Greatest gap between heartbeats, minute by minute, under the line beyond which a broker is gone. */
-export function Gaps({ minutes, timeout, from, to }: { minutes: { minute_ms: number; beats: number; max_gap_ms: number }[]; timeout: number; from: number; to: number }): JSX.Element {
+/** Longest gap between heartbeats per minute, with the timeout as a line. */
+export function HeartbeatGaps({ minutes, timeout, from, to }: { minutes: { minute_ms: number; beats: number; max_gap_ms: number }[]; timeout: number; from: number; to: number }): JSX.Element {
   const [ref, width] = useWidth();
   const high = 72;
   const left = 40;
@@ -81,13 +81,13 @@ export function Gaps({ minutes, timeout, from, to }: { minutes: { minute_ms: num
   const bar = Math.max(1, inner / ((to - from) / 60_000) - 0.6);
   return (
     <div ref={ref}>
-      <svg width={width} height={high + 18} role="img" aria-label={`Greatest gap between heartbeats per minute; the timeout is ${duration(timeout)}`}>
+      <svg width={width} height={high + 18} role="img" aria-label={`Longest gap between heartbeats per minute; the timeout is ${duration(timeout)}`}>
         {[timeout, timeout / 2].map((value, index) => (
           <g key={value}><path class={index === 0 ? "limit bad" : "limit"} d={`M${left} ${y(value)}H${left + inner}`} /><text x={left - 6} y={y(value) + 4} text-anchor="end">{duration(value)}</text></g>
         ))}
         {minutes.map((one) => (
           <rect key={one.minute_ms} class={`fill-${one.max_gap_ms > timeout ? "bad" : one.max_gap_ms > timeout / 2 ? "warn" : "info"}`} x={x(one.minute_ms)} y={y(one.max_gap_ms)} width={bar} height={Math.max(1, high - y(one.max_gap_ms))}>
-            <title>{`${moment(one.minute_ms, now())}: ${one.beats} heartbeats, greatest gap ${duration(one.max_gap_ms)}`}</title>
+            <title>{`${moment(one.minute_ms, now())}: ${one.beats} heartbeats, longest gap ${duration(one.max_gap_ms)}`}</title>
           </rect>
         ))}
         <path class="gridline" d={`M${left} ${high}H${left + inner}`} />

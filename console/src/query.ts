@@ -1,23 +1,23 @@
-/** Ask the server from within a page: the answer, or what is wrong; asked again when told to or when the link returns. */
+/** A hook that queries the server: value or error, repeated on request and after a reconnect. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Refusal } from "./api.ts";
+import { ApiError } from "./api.ts";
 import { state, useLive } from "./live.ts";
 
-export interface Asked<T> {
+export interface QueryResult<T> {
   value: T | null;
-  problem: Refusal | null;
+  problem: ApiError | null;
   busy: boolean;
   again: () => void;
 }
 
-/** `key` says what is asked; another key asks anew, and null asks nothing. The last answer stays until the next is there. */
-export function useAsk<T>(key: string | null, question: (signal: AbortSignal) => Promise<T>, options: { everyMs?: number; keep?: boolean } = {}): Asked<T> {
-  const [found, setFound] = useState<{ key: string | null; value: T | null; problem: Refusal | null }>({ key: null, value: null, problem: null });
+/** `key` identifies the query; a new key runs it again, null runs nothing. The last value stays until the next arrives. */
+export function useQuery<T>(key: string | null, query: (signal: AbortSignal) => Promise<T>, options: { everyMs?: number; keep?: boolean } = {}): QueryResult<T> {
+  const [found, setFound] = useState<{ key: string | null; value: T | null; problem: ApiError | null }>({ key: null, value: null, problem: null });
   const [busy, setBusy] = useState(false);
   const [turn, setTurn] = useState(0);
-  const latest = useRef(question);
-  latest.current = question;
+  const latest = useRef(query);
+  latest.current = query;
   useLive("link");
   const { returns } = state;
 
@@ -29,7 +29,7 @@ export function useAsk<T>(key: string | null, question: (signal: AbortSignal) =>
       (value) => { if (!abort.signal.aborted) { setFound({ key, value, problem: null }); setBusy(false); } },
       (problem: unknown) => {
         if (abort.signal.aborted) return;
-        const refusal = problem instanceof Refusal ? problem : new Refusal(0, null, String(problem), null);
+        const refusal = problem instanceof ApiError ? problem : new ApiError(0, null, String(problem), null);
         setFound((old) => ({ key, value: old.key === key && refusal.status === 0 ? old.value : null, problem: refusal }));
         setBusy(false);
       },

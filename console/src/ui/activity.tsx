@@ -1,4 +1,4 @@
-/** The last day in one line: how many brokers there were, when they came and left, when nobody looked. */
+/** Activity chart: number of brokers, joined and left per step, times that were not observed (hatched). */
 
 import type { JSX, TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
@@ -6,13 +6,13 @@ import type { Strip } from "../api.ts";
 import { now } from "../live.ts";
 import { duration, marks, moment, utc } from "../time.ts";
 import { go } from "../url.ts";
-import { plural, useWidth } from "./bits.tsx";
+import { plural, useWidth } from "./components.tsx";
 
 const HIGH = 64;
 const BARS = 26;
 const LABELS = 18;
 
-export function StripChart({ strip }: { strip: Strip }): JSX.Element {
+export function ActivityChart({ strip }: { strip: Strip }): JSX.Element {
   const [ref, width] = useWidth();
   const [at, setAt] = useState<number | null>(null);
   const { points } = strip;
@@ -42,8 +42,8 @@ export function StripChart({ strip }: { strip: Strip }): JSX.Element {
   close(left + inner);
 
   const chosen = at === null ? undefined : points[at];
-  const told = chosen === undefined ? "" : chosen.observed || chosen.brokers !== null
-    ? `${moment(chosen.at_ms, now())}: ${chosen.brokers === null ? "not known" : plural(chosen.brokers, "broker")}, ${chosen.ups} came, ${chosen.downs} lost, ${plural(chosen.changes, "change")}`
+  const summary = chosen === undefined ? "" : chosen.observed || chosen.brokers !== null
+    ? `${moment(chosen.at_ms, now())}: ${chosen.brokers === null ? "unknown" : plural(chosen.brokers, "broker")}, ${chosen.ups} joined, ${chosen.downs} left, ${plural(chosen.changes, "change")}`
     : `${moment(chosen.at_ms, now())}: not observed`;
   const open = (index: number): void => {
     const point = points[index];
@@ -59,8 +59,8 @@ export function StripChart({ strip }: { strip: Strip }): JSX.Element {
   };
   return (
     <div class="strip" ref={ref}>
-      <svg width={width} height={HIGH + BARS + LABELS} role="slider" tabIndex={0} aria-label="Brokers over time; Enter shows the events of the moment"
-        aria-valuemin={0} aria-valuemax={points.length - 1} aria-valuenow={at ?? points.length - 1} aria-valuetext={told || "now"}
+      <svg width={width} height={HIGH + BARS + LABELS} role="slider" tabIndex={0} aria-label="Brokers over time; Enter shows the events at that time"
+        aria-valuemin={0} aria-valuemax={points.length - 1} aria-valuenow={at ?? points.length - 1} aria-valuetext={summary || "now"}
         onKeyDown={key} onMouseLeave={() => setAt(null)} onBlur={() => setAt(null)}
         onMouseMove={(event) => {
           const from = event.currentTarget.getBoundingClientRect().left;
@@ -94,10 +94,10 @@ export function StripChart({ strip }: { strip: Strip }): JSX.Element {
         ))}
         {at === null ? null : <path class="cursor" d={`M${left + (at + 0.5) * step} 2V${HIGH + BARS}`} />}
       </svg>
-      <p class="strip-told small muted" aria-hidden="true">
+      <p class="strip-summary small muted" aria-hidden="true">
         {chosen === undefined
-          ? <span class="row legend"><span><span class="key-line" />brokers</span> <span><span class="key ok" />above the line: came</span> <span><span class="key bad" />below: lost</span> <span><span class="key hatch" />not observed</span> <span>one step is {duration(strip.step_ms)}</span></span>
-          : <span title={utc(chosen.at_ms)}>{told} · Enter or click: its events</span>}
+          ? <span class="row legend"><span><span class="key-line" />brokers</span> <span><span class="key ok" />joined</span> <span><span class="key bad" />left</span> <span><span class="key hatch" />not observed</span> <span>{duration(strip.step_ms)} steps</span></span>
+          : <span title={utc(chosen.at_ms)}>{summary} · Enter or click: show events</span>}
       </p>
     </div>
   );
