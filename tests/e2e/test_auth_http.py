@@ -193,7 +193,7 @@ def test_http_commands_send_credentials(asking: Asking) -> None:
 def test_a_public_address_with_authentication_logs_no_warning(tmp_path: Path) -> None:
     public = ("serve", "-p", "--home", str(tmp_path), "--listen", "0.0.0.0:0", "--http", "0.0.0.0:0")
     warned = routebook(*public)
-    assert warned.err.count("routebook.auth.file lets in only whom it names") == 2
+    assert warned.err.count("set routebook.auth.file to require authentication") == 2
     assert routebook(*public, "-D", "routebook.auth.file=ids.toml").err == ""
 
 

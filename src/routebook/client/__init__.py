@@ -1,4 +1,4 @@
-"""An async client of any RocketMQ NameServer, Java's or Routebook's. Parts are loaded when they are first used."""
+"""Async client for RocketMQ NameServers, Java and Routebook. Modules are imported on first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -39,7 +39,7 @@ __all__ = [
     "unverified_tls",
 ]
 
-_HOMES: Final = {
+_NAMES_BY_MODULE: Final = {
     "addresses": ("Address", "addresses_from_environment", "parse_addresses"),
     "answers": ("Registered", "VersionCheck"),
     "calls": ("NameServerCalls",),
@@ -50,10 +50,10 @@ _HOMES: Final = {
     "tls": ("trusted_tls", "unverified_tls"),
     "watcher": ("LookupFailed", "RouteChange", "RouteWatcher", "route_changed"),
 }
-_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_OF: Final = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

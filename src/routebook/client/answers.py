@@ -1,4 +1,4 @@
-"""Answers as values and errors: the code of an answer decides which error a client raises, the server's own classes."""
+"""Result types of requests, and the error class for each response code."""
 
 from typing import Final
 
@@ -23,12 +23,12 @@ from routebook.wire.command import Command
 _BY_CODE: Final[dict[int, type[RequestError]]] = {
     int(kind.code): kind for kind in (BadRequest, Busy, Unsupported, Denied, TopicNotExist, NotFound, GoingAway)
 }
-# code 1 is all that Java has for these; its remark tells them apart
+# Java responds with code 1 to these; the remark distinguishes them
 _BY_REMARK: Final[dict[str | None, type[RequestError]]] = {"name server not ready": NotReady, "disable": Disabled}
 
 
 class Registered(msgspec.Struct, frozen=True, kw_only=True):
-    """What a broker learns by registering: its master (a slave only), and the order topics where there are any."""
+    """The result of a registration: the master's address (for a slave) and the order configuration, if any."""
 
     ha_addr: str | None = None
     master_addr: str | None = None
@@ -36,14 +36,14 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VersionCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the NameServer has another version of a broker's topics, and which (None: the broker is unknown)."""
+    """Whether the NameServer's version of a broker's topics differs, and its version (None: unknown broker)."""
 
     changed: bool
     version: DataVersion | None
 
 
 def error_of(answer: Command, address: Address) -> RequestError:
-    """The error that an answer with a code other than 0 stands for."""
+    """Return the error for a response with a code other than 0."""
     kind = _BY_CODE.get(answer.code, RequestError)
     if kind is BadRequest:
         kind = _BY_REMARK.get(answer.remark, BadRequest)

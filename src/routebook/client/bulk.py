@@ -43,7 +43,7 @@ async def map_concurrently(
 async def fetch_routes(
     server: NameServerCalls, topics: Iterable[str], *, limit: int, on_done: Callable[[], None] | None = None
 ) -> dict[str, TopicRoute]:
-    """The routes of these topics, without topics that were deleted meanwhile."""
+    """Return the routes of these topics, without topics that were deleted meanwhile."""
 
     async def fetch(topic: str) -> TopicRoute | None:
         try:
@@ -56,7 +56,7 @@ async def fetch_routes(
 
 
 async def fetch_topics(server: NameServerCalls, info: ClusterInfo) -> list[str]:
-    """All topics; by cluster if the NameServer rejects the complete list."""
+    """Return all topics; read by cluster if the NameServer rejects the complete list."""
     try:
         return await server.topics()
     except RequestError:  # Java: enableAllTopicList=false

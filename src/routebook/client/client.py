@@ -1,4 +1,4 @@
-"""A client of NameServers: it stays with one that answers and moves on from one that does not."""
+"""A client of several NameServers with failover: it keeps using one until that one fails."""
 
 import asyncio
 import ssl
@@ -26,27 +26,27 @@ DEFAULT_TIMEOUT_S: Final = 3.0  # Java: mqClientApiTimeout and connectTimeoutMil
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """What a request says of its sender: its RocketMQ version (which decides the form of some answers) and language."""
+    """RocketMQ version and language in request headers; the version affects the format of some responses."""
 
     version: int = VERSION_5_5_0
     language: str = "PYTHON"
 
 
 class Everywhere(msgspec.Struct, Generic[T], frozen=True):
-    """What each NameServer answered, and why those that did not, did not; by address."""
+    """Results and failures of an operation on all NameServers, by address."""
 
     answers: dict[str, T]
     failures: dict[str, RoutebookError]
 
     def all(self) -> dict[str, T]:
-        """The answers of all; raises what happened at the first that failed."""
+        """Return all results; raises the first failure."""
         for failure in self.failures.values():
             raise failure
         return self.answers
 
 
 class _Caller(NameServerCalls):
-    """Requests over an exchange, to the addresses that `_order` gives."""
+    """Sends requests over an exchange, to the addresses that `_order` returns."""
 
     def __init__(self, exchange: Exchange, identity: Identity, timeout_s: float) -> None:
         self._exchange = exchange
@@ -67,7 +67,7 @@ class _Caller(NameServerCalls):
         try:
             return request.read(answer)
         except ProtocolError as error:
-            raise NotANameServer(str(address), f"answers what no NameServer answers: {error}") from None
+            raise NotANameServer(str(address), f"sent an invalid response: {error}") from None
 
     async def tell(self, request: Request[T], *, timeout_s: float | None = None) -> None:
         await self._perform(self._command(request, flag=FLAG_ONEWAY), timeout_s)
@@ -83,7 +83,7 @@ class _Caller(NameServerCalls):
 
 
 class OneNameServer(_Caller):
-    """A certain NameServer of a client, over the client's own connection."""
+    """One NameServer of a client, over the client's connection."""
 
     def __init__(self, address: Address, exchange: Exchange, identity: Identity, timeout_s: float) -> None:
         super().__init__(exchange, identity, timeout_s)
@@ -94,12 +94,12 @@ class OneNameServer(_Caller):
 
 
 class NameServerClient(_Caller):
-    """Asks one of several NameServers, the same one as long as it answers.
+    """Sends each request to one of several NameServers, the same one until it fails.
 
-    A call lasts at most `timeout_s`. Within it every address is tried at most once, and gets its share of the time
-    that is left. An answer is final, whatever its code; only where there is none is the next address tried.
-    `tls` True verifies servers as a browser does; give a context for anything else. `on_request` gets what a server
-    sends of its own accord.
+    A call takes at most `timeout_s`. It tries every address at most once, each with a share of the remaining time. A
+    response with any code ends the call; only a failed connection leads to the next address. `tls=True` verifies
+    servers against the system CAs; pass a context for anything else. `on_request` receives requests that a server
+    sends.
     """
 
     def __init__(
@@ -129,19 +129,19 @@ class NameServerClient(_Caller):
 
     @property
     def chosen(self) -> Address:
-        """The NameServer that is asked first."""
+        """The NameServer that is tried first."""
         return self._exchange.rotation.chosen
 
     def at(self, address: str | Address) -> OneNameServer:
-        """The same requests, to this one of the addresses and no other."""
+        """Return a client of one of the addresses, without failover."""
         wanted = address if isinstance(address, Address) else parse_address(address)
         if wanted not in self.addresses:
-            mine = ";".join(map(str, self.addresses))
-            raise UsageError(f"{wanted} is not among the addresses of this client ({mine})")
+            known = ";".join(map(str, self.addresses))
+            raise UsageError(f"{wanted} is not among the addresses of this client ({known})")
         return OneNameServer(wanted, self._exchange, self._identity, self.timeout_s)
 
     async def everywhere(self, do: Callable[[OneNameServer], Awaitable[T]]) -> Everywhere[T]:
-        """Do the same at every NameServer at once, as mqadmin does for KV, settings and permissions."""
+        """Run `do` for every NameServer at once, as mqadmin does for KV, settings and permissions."""
         answers: dict[str, T] = {}
         failures: dict[str, RoutebookError] = {}
 
@@ -155,7 +155,7 @@ class NameServerClient(_Caller):
         return Everywhere(answers, failures)
 
     async def aclose(self) -> None:
-        """Close all connections; nothing can be asked any more."""
+        """Close all connections; later requests fail."""
         await self._exchange.aclose()
 
     async def __aenter__(self) -> Self:

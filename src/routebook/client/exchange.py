@@ -1,4 +1,4 @@
-"""Request out, answer back: over which connection, to which NameServer, for how long."""
+"""Sends requests and receives responses: chooses the NameServer and the connection, and enforces the deadline."""
 
 import asyncio
 import ssl
@@ -16,11 +16,11 @@ from routebook.errors import ConnectionFailed, TimedOut, Unreachable, UsageError
 from routebook.wire.command import Command, SerializeType
 
 _OPAQUES: Final = 1 << 31
-_NO_ANSWER: Final = Command(code=ResponseCode.SUCCESS, opaque=0)  # what a one-way request comes to
+_NO_ANSWER: Final = Command(code=ResponseCode.SUCCESS, opaque=0)  # the result of a one-way request
 
 
 class Exchange:
-    """The connections of one client. Every address is tried at most once for a request, within its deadline."""
+    """The connections of one client. A request tries every address at most once, within its deadline."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Exchange:
         }
 
     async def perform(self, command: Command, order: Sequence[Address], *, timeout_s: float) -> tuple[Command, Address]:
-        """The first answer that one of these gives, and who gave it. A one-way request is done when it is sent."""
+        """Return the first response and its address. A one-way request is complete when it is sent."""
         if self._closed:
             raise UsageError("this client is closed")
         command = self._stamped(command)
@@ -68,12 +68,12 @@ class Exchange:
         raise all_failed(failures)
 
     async def aclose(self) -> None:
-        """Close all connections; nothing can be asked any more."""
+        """Close all connections; later requests fail."""
         self._closed = True
         await asyncio.gather(*(line.aclose() for line in self._lines.values()))
 
     def _stamped(self, command: Command) -> Command:
-        """A copy with an opaque of its own, signed where somebody signs."""
+        """Return a copy with a new opaque, signed if there are credentials."""
         ext = command.ext
         if self._credentials is not None:
             given = {name: value for name, value in (ext or {}).items() if value is not None}
@@ -91,26 +91,26 @@ class Exchange:
         )
 
     async def _attempt(self, line: Line, command: Command, until: float) -> Command:
-        """One address. A connection that stood idle may be gone or be sent away: then over a new one, once."""
+        """Try one address. If a reused connection is closed or receives GO_AWAY, retry once on a new one."""
         reused = line.current() is not None
         try:
-            answer = await self._over(line, command, until)
+            answer = await self._send(line, command, until)
         except (Unreachable, TimedOut):
             if not reused or asyncio.get_running_loop().time() >= until:
                 raise
         else:
             if answer.code != ResponseCode.GO_AWAY or not reused:
                 return answer
-        return await self._over(line, command, until)
+        return await self._send(line, command, until)
 
-    async def _over(self, line: Line, command: Command, until: float) -> Command:
+    async def _send(self, line: Line, command: Command, until: float) -> Command:
         link: Link | None = None
-        heard = 0
+        received = 0
         started = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout_at(until):
                 link = await line.link()
-                heard = link.heard
+                received = link.received
                 if command.is_oneway:
                     await link.send(command, self._serialize_type)
                     return _NO_ANSWER
@@ -119,9 +119,9 @@ class Exchange:
             within = f"within {max(0.0, until - started):.3g} s"
             if link is None:
                 raise TimedOut(str(line.address), f"did not accept a connection {within}") from None
-            if link.heard == heard:
-                # Java closes a connection on which a call timed out; here only if it said nothing at all meanwhile
-                link.fail(TimedOut(str(line.address), "went silent"))
+            if link.received == received:
+                # Java closes a connection on which a call timed out; this client only if nothing was received on it
+                link.fail(TimedOut(str(line.address), "received nothing before the timeout"))
             raise TimedOut(str(line.address), f"did not answer {within}") from None
         if answer.code == ResponseCode.GO_AWAY:
             link.retire()

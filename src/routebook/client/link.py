@@ -1,4 +1,4 @@
-"""One connection to one NameServer: many requests at once, each matched with its answer by its opaque."""
+"""One connection to a NameServer: concurrent requests, matched with their responses by opaque."""
 
 import asyncio
 import socket
@@ -19,18 +19,18 @@ OnRequest = Callable[[Command], None]
 
 
 class Link(asyncio.Protocol):
-    """An open connection. It never comes back once `closed`: open another one."""
+    """An open connection. After it is closed, a new one is needed."""
 
     def __init__(self, address: Address, on_request: OnRequest | None = None) -> None:
         self.address = address
-        self.answered = False  # whether anything was ever answered: then it is no stranger
+        self.answered = False  # whether a response was received: then the peer is a NameServer
         self._on_request = on_request
         self._peer = Peer()
         self._waiting: dict[int, asyncio.Future[Command]] = {}
         self._first = b""
-        self._heard = 0
-        self._failure: ConnectionFailed | None = None  # set: it takes no more requests
-        self._lost = False  # set: and those under way have failed
+        self._received = 0
+        self._failure: ConnectionFailed | None = None  # set: no new requests
+        self._lost = False  # set: pending requests have failed
         self._transport: asyncio.Transport | None = None
         self._writable = asyncio.Event()
         self._writable.set()
@@ -38,21 +38,21 @@ class Link(asyncio.Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether it is of no more use."""
+        """Whether it accepts no more requests."""
         return self._failure is not None
 
     @property
     def gone(self) -> bool:
-        """Whether its socket is closed, too."""
+        """Whether its socket is closed."""
         return self._gone.is_set()
 
     @property
-    def heard(self) -> int:
-        """How many commands arrived; unchanged means that it was silent in between, or dribbled."""
-        return self._heard
+    def received(self) -> int:
+        """Number of received commands; unchanged means that no complete command arrived."""
+        return self._received
 
     async def ask(self, command: Command, serialize_type: SerializeType = SerializeType.JSON) -> Command:
-        """Send a request and wait for its answer; for how long is up to the caller, who cancels it."""
+        """Send a request and wait for its response; the caller sets a timeout by cancelling."""
         if command.opaque in self._waiting:
             raise ValueError(f"opaque {command.opaque} is in use on this connection")
         future: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
@@ -63,32 +63,32 @@ class Link(asyncio.Protocol):
         finally:
             del self._waiting[command.opaque]
             if future.done() and not future.cancelled():
-                future.exception()  # taken note of, should the sending have failed first
+                future.exception()  # marked as retrieved, in case sending failed first
             self._close_if_retired()
 
     async def send(self, command: Command, serialize_type: SerializeType = SerializeType.JSON) -> None:
-        """Send without waiting for an answer; returns when the system has taken all but a little of it."""
+        """Send without waiting for a response; returns when the write buffer is below its limit."""
         if self._failure is not None or self._transport is None:
-            raise _again(self._failure or Unreachable(str(self.address), "is not connected"))
+            raise _copy(self._failure or Unreachable(str(self.address), "is not connected"))
         self._transport.write(encode(command, serialize_type))
         await self._writable.wait()
         if self._lost and self._failure is not None:
-            raise _again(self._failure)
+            raise _copy(self._failure)
 
     def retire(self) -> None:
-        """Take no more requests, and close when those under way are answered."""
+        """Accept no more requests, and close when the pending ones are answered."""
         if self._failure is None:
-            self._failure = Unreachable(str(self.address), "is going away")
+            self._failure = Unreachable(str(self.address), "is shutting down")
         self._close_if_retired()
 
     def fail(self, failure: ConnectionFailed) -> None:
-        """Close at once; whoever waits is told why."""
+        """Close at once; pending requests raise `failure`."""
         self._settle(failure)
         self._abort()
 
     async def aclose(self) -> None:
-        """Close in order, by force if that takes long; returns when the socket is closed."""
-        self._settle(Unreachable(str(self.address), "was closed on this side"))
+        """Close gracefully, after a timeout by force; returns when the socket is closed."""
+        self._settle(Unreachable(str(self.address), "was closed by this client"))
         if self._transport is None:
             return
         self._transport.close()
@@ -104,7 +104,7 @@ class Link(asyncio.Protocol):
         self._lost = True
         for future in self._waiting.values():
             if not future.done():
-                future.set_exception(_again(self._failure))
+                future.set_exception(_copy(self._failure))
         self._writable.set()
 
     def _abort(self) -> None:
@@ -115,7 +115,7 @@ class Link(asyncio.Protocol):
         if self._failure is not None and not self._waiting and self._transport is not None:
             self._transport.close()
 
-    # what asyncio calls
+    # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -132,12 +132,12 @@ class Link(asyncio.Protocol):
         try:
             self._peer.feed(data)
             while (command := self._peer.next_command()) is not None:
-                self._take(command)
+                self._receive(command)
         except ProtocolError as error:
             self.fail(NotANameServer(str(self.address), describe_server(self._first, str(error))))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.fail(self._why_lost(exc))
+        self.fail(self._loss(exc))
         self._transport = None
         self._gone.set()
 
@@ -147,8 +147,8 @@ class Link(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._writable.set()
 
-    def _take(self, command: Command) -> None:
-        self._heard += 1
+    def _receive(self, command: Command) -> None:
+        self._received += 1
         if not command.is_response:
             if self._on_request is not None:
                 self._on_request(command)
@@ -158,7 +158,7 @@ class Link(asyncio.Protocol):
         if future is not None and not future.done():
             future.set_result(command)
 
-    def _why_lost(self, error: Exception | None) -> ConnectionFailed:
+    def _loss(self, error: Exception | None) -> ConnectionFailed:
         address = str(self.address)
         if isinstance(error, ssl.SSLError):
             return Untrusted(address, f"ended TLS: {error.reason or error}")
@@ -166,10 +166,10 @@ class Link(asyncio.Protocol):
             return NotANameServer(address, describe_server(self._first, "it closed the connection within a frame"))
         if self.answered:
             return Unreachable(address, "closed the connection")
-        hint = "closed the connection without an answer; it may want TLS, or be something else than a NameServer"
+        hint = "closed the connection without a response; it may require TLS, or may not be a NameServer"
         return Unreachable(address, hint)
 
 
-def _again(failure: ConnectionFailed) -> ConnectionFailed:
-    """One of its own for each that waits: an exception keeps the trace of where it was raised."""
+def _copy(failure: ConnectionFailed) -> ConnectionFailed:
+    """Return a copy for each waiting request: an exception keeps the traceback of where it was raised."""
     return type(failure)(failure.address, failure.why)

@@ -1,4 +1,4 @@
-"""A topic's queues as producers and consumers see them, derived from its route exactly as the Java client does.
+"""The queues of a topic for producers and consumers, derived from its route exactly as the Java client does.
 
 to publish     orderTopicConf `b1:4;b2:4`  → exactly those, ordered
                else static mapping         → logical queues 0..n-1 of the mock broker `__syslo__<scope>`
@@ -22,11 +22,11 @@ MOCK_BROKER_PREFIX: Final = "__syslo__"
 NO_HOST: Final = "__syslo__none__"
 _GLOBAL_SCOPE: Final = "__global__"
 _INT32: Final = 1 << 31
-_MOST_QUEUES: Final = 1 << 20  # a route that says more is a mistake, and would take all memory
+_MAX_QUEUES: Final = 1 << 20  # a larger number is an error in the route and would exhaust memory
 
 
 class MessageQueue(NamedTuple):
-    """One queue of a topic. For a static topic `broker` is the mock name of its scope."""
+    """One queue of a topic. For a static topic, `broker` is the mock broker name of its scope."""
 
     topic: str
     broker: str
@@ -34,24 +34,24 @@ class MessageQueue(NamedTuple):
 
 
 class PublishQueues(msgspec.Struct, frozen=True):
-    """Where a producer may send, in order; `ordered` where the queues come from an order configuration."""
+    """The queues of a producer, in order; `ordered` if they come from an order configuration."""
 
     queues: tuple[MessageQueue, ...]
     ordered: bool = False
 
 
 def publish_queues(topic: str, route: TopicRoute) -> PublishQueues:
-    """The queues a producer sends to."""
+    """Return the queues that a producer sends to."""
     if route.order_topic_conf:
         return PublishQueues(tuple(_ordered_queues(topic, route.order_topic_conf)), ordered=True)
     mappings = route.topic_queue_mapping_by_broker
     if route.order_topic_conf is None and mappings:
-        # Java sorts by id alone; queues of two scopes with one id come in hash order there, by name here
+        # Java sorts by id only; equal ids of two scopes are in hash order there, by name here
         queues = sorted(static_queue_hosts(topic, mappings), key=lambda queue: (queue.queue_id, _java(queue.broker)))
         return PublishQueues(tuple(queues))
     with_master: dict[str, bool] = {}
     for data in route.broker_datas:
-        with_master.setdefault(data.broker_name, MASTER_ID in data.broker_addrs)  # Java: the first of that name
+        with_master.setdefault(data.broker_name, MASTER_ID in data.broker_addrs)  # Java: the first entry with that name
     return PublishQueues(
         tuple(
             MessageQueue(topic, data.broker_name, queue_id)
@@ -63,7 +63,7 @@ def publish_queues(topic: str, route: TopicRoute) -> PublishQueues:
 
 
 def subscribe_queues(topic: str, route: TopicRoute) -> frozenset[MessageQueue]:
-    """The queues a consumer reads from, over all members of its group."""
+    """Return the queues that a consumer group reads from."""
     if route.topic_queue_mapping_by_broker:
         return frozenset(static_queue_hosts(topic, route.topic_queue_mapping_by_broker))
     return frozenset(
@@ -75,9 +75,9 @@ def subscribe_queues(topic: str, route: TopicRoute) -> frozenset[MessageQueue]:
 
 
 def static_queue_hosts(topic: str, mappings: Mapping[str, TopicQueueMappingInfo]) -> dict[MessageQueue, str]:
-    """A static topic's logical queues, and the broker that hosts each: the one of the highest epoch that claims it.
+    """Return the logical queues of a static topic with their brokers: the claim with the highest epoch wins.
 
-    Where two of one epoch claim a queue, Java takes the one that its hash order brings last; here the last by name.
+    For two claims with one epoch, Java takes the last in hash order; here it is the last by name.
     """
     scopes: dict[str, list[TopicQueueMappingInfo]] = {}
     for name in sorted(mappings, key=_java):
@@ -96,7 +96,7 @@ def static_queue_hosts(topic: str, mappings: Mapping[str, TopicQueueMappingInfo]
 
 
 def mock_broker_name(scope: str) -> str:
-    """The name that stands for all brokers of a static topic's scope. Java: TopicQueueMappingUtils."""
+    """Return the mock broker name for all brokers of a scope. Java: TopicQueueMappingUtils."""
     return MOCK_BROKER_PREFIX + (scope[2:] if scope == _GLOBAL_SCOPE else scope)
 
 
@@ -119,13 +119,13 @@ def _ordered_queues(topic: str, order_conf: str) -> Iterable[MessageQueue]:
 
 
 def _ids(count: int, topic: str) -> range:
-    if count > _MOST_QUEUES:
+    if count > _MAX_QUEUES:
         raise MalformedRoute(f"the route of topic {topic} names {count} queues on one broker")
     return range(count)
 
 
 def _java_split(text: str, separator: str) -> list[str]:
-    """Java's String.split: empty strings at the end are dropped, and splitting the empty string gives one."""
+    """Java: String.split drops trailing empty strings; splitting the empty string gives one empty string."""
     parts = text.split(separator)
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
@@ -141,5 +141,5 @@ def _java_int(text: str) -> int | None:
 
 
 def _java(name: str) -> bytes:
-    """Java compares strings by UTF-16 unit."""
+    """Sort key: Java compares strings by UTF-16 unit."""
     return name.encode("utf-16-be", "surrogatepass")

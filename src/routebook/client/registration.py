@@ -1,4 +1,4 @@
-"""A broker's registration (103) as a broker writes it: the header's fields, and the body as JSON or deflated.
+"""Encodes a broker's registration (103): header fields, and the body as JSON or deflated.
 
 deflated, inside one zlib stream, all big-endian:
     int32 length, DataVersion as JSON
@@ -51,7 +51,7 @@ class _Body(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def registration_fields(registration: Registration, body: bytes, *, compressed: bool) -> dict[str, str]:
-    """The extFields of a registration with this body, those of them that a 5.5.0 broker sends."""
+    """Return the extFields of a registration with this body, as a 5.5.0 broker sends them."""
     fields = {
         "bodyCrc32": str(zlib.crc32(body) & 0x7FFFFFFF),
         "brokerAddr": registration.addr,
@@ -72,7 +72,7 @@ def registration_fields(registration: Registration, body: bytes, *, compressed: 
 
 
 def encode_registration_body(body: RegisterBody, *, compressed: bool = False) -> bytes:
-    """Java: RegisterBrokerBody.encode. The deflated form has no place for a topic's system flag."""
+    """Java: RegisterBrokerBody.encode. The deflated form omits the system flag of topics."""
     return _deflated(body) if compressed else _plain(body)
 
 

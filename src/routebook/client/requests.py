@@ -1,4 +1,4 @@
-"""Every request that a NameServer answers, as a value: what is sent, and how its answer is read."""
+"""Every NameServer request as a value: its code, fields and body, and a decoder for the response."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Request(msgspec.Struct, Generic[T], frozen=True):
-    """One request; `read` makes a value of an answer with code 0, or raises ProtocolError."""
+    """One request; `read` decodes a response with code 0, or raises ProtocolError."""
 
     code: int
     read: Callable[[Command], T]
@@ -34,7 +34,7 @@ class Request(msgspec.Struct, Generic[T], frozen=True):
 
 
 def route(topic: str, *, zone: str | None = None) -> Request[TopicRoute]:
-    """105. With a zone, only the brokers of that zone, and those without a master."""
+    """105. With a zone: only brokers of that zone, and brokers without a master."""
     ext = {"topic": topic}
     if zone is not None:
         ext |= {"__ZONE_MODE": "true", "__ZONE_NAME": zone}
@@ -57,7 +57,7 @@ def topics_of_cluster(cluster: str) -> Request[list[str]]:
 
 
 def system_topics() -> Request[TopicList]:
-    """304: cluster and broker names, and the address of some broker that knows the other system topics."""
+    """304: cluster and broker names, and the address of a broker that has the other system topics."""
     return Request(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, lambda answer: decode_topic_list(answer.body))
 
 
@@ -72,7 +72,7 @@ def unit_subscribed_topics() -> Request[list[str]]:
 
 
 def unit_subscribed_plain_topics() -> Request[list[str]]:
-    """313: subscribed by units, but no unit topics themselves."""
+    """313: subscribed by units, without unit topics."""
     return Request(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, _topic_names)
 
 
@@ -103,40 +103,40 @@ def settings() -> Request[dict[str, str]]:
 
 
 def update_settings(changes: Mapping[str, str]) -> Request[str | None]:
-    """318. Java takes anything and says nothing; Routebook's remark names what was not taken."""
-    from routebook.properties import edit  # noqa: PLC0415 - seldom needed, and its patterns take a while to compile
+    """318. Java ignores unknown settings; Routebook names rejected settings in the remark."""
+    from routebook.properties import edit  # noqa: PLC0415 - rarely needed, compiles patterns
 
-    body = edit("", changes).encode()  # escaped: whatever is not ASCII would be read as several characters
+    body = edit("", changes).encode()  # escaped, because a server reads other bytes than ASCII as several characters
     return Request(RequestCode.UPDATE_NAMESRV_CONFIG, lambda answer: answer.remark, None, body)
 
 
 def wipe_write(broker: str) -> Request[int]:
-    """205; the answer is how many topics are on that broker."""
+    """205; the response is the number of topics on that broker."""
     read = _count("wipeTopicCount")
     return Request(RequestCode.WIPE_WRITE_PERM_OF_BROKER, read, {"brokerName": broker})
 
 
 def restore_write(broker: str) -> Request[int]:
-    """327; the answer is how many topics are on that broker."""
+    """327; the response is the number of topics on that broker."""
     read = _count("addTopicCount")
     return Request(RequestCode.ADD_WRITE_PERM_OF_BROKER, read, {"brokerName": broker})
 
 
 def delete_topic(topic: str, *, cluster: str | None = None) -> Request[None]:
-    """216; without a cluster, from all of them."""
+    """216; without a cluster, in all clusters."""
     ext = {"topic": topic} | ({} if cluster is None else {"clusterName": cluster})
     return Request(RequestCode.DELETE_TOPIC_IN_NAMESRV, _nothing, ext)
 
 
 def register_topic(topic: str, queues: Sequence[QueueData]) -> Request[None]:
-    """217; a broker that the NameServer does not know ends it without an error."""
+    """217; an unknown broker ends the request without an error."""
     shape = TopicRoute(broker_datas=[], filter_server_table={}, queue_datas=list(queues))
     body = encode_route(shape, standard=False)
     return Request(RequestCode.REGISTER_TOPIC_IN_NAMESRV, _nothing, {"topic": topic}, body)
 
 
 def member_group(cluster: str, broker: str) -> Request[MemberGroup]:
-    """901; a broker that is not known has no members."""
+    """901; an unknown broker has no members."""
     ext = {"brokerName": broker, "clusterName": cluster}
     return Request(RequestCode.GET_BROKER_MEMBER_GROUP, lambda answer: decode_member_group(answer.body), ext)
 
@@ -144,14 +144,14 @@ def member_group(cluster: str, broker: str) -> Request[MemberGroup]:
 def query_data_version(
     version: DataVersion, *, cluster: str, broker: str, addr: str, broker_id: int
 ) -> Request[VersionCheck]:
-    """322. Also a heartbeat, and sent one-way as nothing else."""
+    """322. Also renews the lease, which is its only effect when sent one-way."""
     ext = _broker(cluster, broker, addr, broker_id)
     return Request(RequestCode.QUERY_DATA_VERSION, _version_check, ext, encode_data_version(version))
 
 
 def register_broker(registration: Registration, *, compressed: bool = False) -> Request[Registered]:
-    """103. Registered brokers are gone when their connection is: keep the client open."""
-    from routebook.client.registration import (  # noqa: PLC0415 - brokers alone need it
+    """103. The registration ends with the connection: keep the client open."""
+    from routebook.client.registration import (  # noqa: PLC0415 - needed by brokers only
         encode_registration_body,
         registration_fields,
     )
@@ -162,7 +162,7 @@ def register_broker(registration: Registration, *, compressed: bool = False) -> 
 
 
 def unregister_broker(*, cluster: str, broker: str, addr: str, broker_id: int) -> Request[None]:
-    """104. Answered before it is done."""
+    """104. The response precedes the change."""
     return Request(RequestCode.UNREGISTER_BROKER, _nothing, _broker(cluster, broker, addr, broker_id))
 
 
@@ -191,7 +191,7 @@ def _topic_names(answer: Command) -> list[str]:
 def _field(answer: Command, name: str) -> str:
     value = answer.field(name)
     if value is None:
-        raise ProtocolError(f"the answer has no {name}")
+        raise ProtocolError(f"the response has no {name}")
     return value
 
 
@@ -199,14 +199,14 @@ def _count(name: str) -> Callable[[Command], int]:
     def read(answer: Command) -> int:
         count = int_field(answer, name)
         if count is None:
-            raise ProtocolError(f"the answer has no number {name}")
+            raise ProtocolError(f"the response has no number {name}")
         return count
 
     return read
 
 
 def _settings(answer: Command) -> dict[str, str]:
-    # Java prints them unescaped, so they are not read as a properties file would be
+    # Java does not escape them, so this is not a .properties file
     try:
         lines = (answer.body or b"").decode().split("\n")
     except UnicodeDecodeError:
@@ -217,7 +217,7 @@ def _settings(answer: Command) -> dict[str, str]:
 def _version_check(answer: Command) -> VersionCheck:
     changed = bool_field(answer, "changed")
     if changed is None:
-        raise ProtocolError("the answer does not say whether the version changed")
+        raise ProtocolError("the response has no field changed")
     return VersionCheck(changed=changed, version=None if answer.body is None else decode_data_version(answer.body))
 
 

@@ -1,4 +1,4 @@
-"""Which NameServer is asked, and for how long: it stays with one that answers, and moves on from one that does not."""
+"""Failover: the order of addresses, and the time for each attempt."""
 
 from collections.abc import Sequence
 
@@ -7,41 +7,41 @@ from routebook.errors import ConnectionFailed
 
 
 class Rotation:
-    """The addresses in a ring, and the one that is asked first. Java: NettyRemotingClient.namesrvAddrChoosed."""
+    """A ring of addresses with the one that is tried first. Java: NettyRemotingClient.namesrvAddrChoosed."""
 
     def __init__(self, addresses: Sequence[Address], *, shuffle: bool) -> None:
         self._ring = list(addresses)
-        if shuffle and len(self._ring) > 1:  # Java shuffles, too: many clients with one list spread over all of it
-            from random import shuffle as mix  # noqa: PLC0415 - a command gives one address and need not wait for it
+        if shuffle and len(self._ring) > 1:  # like Java: spreads many clients with one list
+            from random import shuffle as mix  # noqa: PLC0415 - slow to import, not needed for one address
 
             mix(self._ring)
         self._first = 0
 
     @property
     def chosen(self) -> Address:
-        """Who is asked first."""
+        """The address that is tried first."""
         return self._ring[self._first]
 
     def order(self) -> list[Address]:
-        """Each address once, the chosen one first."""
+        """Return each address once, starting with the chosen one."""
         return self._ring[self._first :] + self._ring[: self._first]
 
     def failed(self, address: Address) -> None:
-        """This one did not: if it is the chosen one, the next one is."""
+        """Record a failure: if this is the chosen address, choose the next."""
         if self.chosen == address:
             self._first = (self._first + 1) % len(self._ring)
 
 
 def share_of_time(now: float, deadline: float, attempts_left: int) -> float:
-    """Until when the next of so many attempts may last, so that a silent server leaves time for the others."""
+    """Return the deadline of the next attempt: an equal share of the remaining time for each attempt left."""
     return now + max(0.0, deadline - now) / attempts_left
 
 
 def all_failed(failures: Sequence[ConnectionFailed]) -> ConnectionFailed:
-    """One error for all: the error itself where there is one, else one that says what happened where."""
+    """Return one error: the only failure, or one that lists the failure of each address."""
     if len(failures) == 1:
         return failures[0]
     kinds = {type(failure) for failure in failures}
     kind = kinds.pop() if len(kinds) == 1 else ConnectionFailed
     addresses = ";".join(failure.address for failure in failures)
-    return kind(addresses, "no NameServer answers: " + "; ".join(map(str, failures)))
+    return kind(addresses, "no NameServer responds: " + "; ".join(map(str, failures)))

@@ -1,9 +1,9 @@
-"""AccessKey and SecretKey: requests signed as RocketMQ's own ACL hook signs them.
+"""Signs requests with an access key and a secret key, as RocketMQ's ACL hook does.
 
 signature = base64(HMAC-SHA1(secret key, values of all extFields in the order of their names, then the body))
 
-Java: AclClientRPCHook and AclSigner of rocketmq-client 5.5.0. That hook sends no OnsChannel; the older ones of
-Alibaba's clients do (ALIYUN, CLOUD, ALL) and sign it like any other field: `channel` is for servers that want it.
+Java: AclClientRPCHook and AclSigner of rocketmq-client 5.5.0. That hook sends no OnsChannel; older clients of Alibaba
+send ALIYUN, CLOUD or ALL and sign it like any other field: `channel` is for servers that require it.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from routebook.errors import UsageError
 
 
 class Credentials(msgspec.Struct, frozen=True, kw_only=True):
-    """Who signs. The secret is never sent, and never printed."""
+    """The keys. The secret key is neither sent nor printed."""
 
     access_key: str
     secret_key: str
@@ -32,7 +32,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def signed(ext: Mapping[str, str] | None, body: bytes | None, credentials: Credentials) -> dict[str, str]:
-    """The extFields with who signs, and the signature over them and the body."""
+    """Return the extFields with the access key and the signature over them and the body."""
     fields = {**(ext or {}), ACCESS_KEY: credentials.access_key}
     if credentials.security_token is not None:
         fields[SECURITY_TOKEN] = credentials.security_token

@@ -1,4 +1,4 @@
-"""TLS on the client's side: verified unless somebody asks for less."""
+"""TLS contexts of the client, with and without verification of the server."""
 
 import ssl
 from os import PathLike
@@ -10,18 +10,18 @@ File: TypeAlias = str | PathLike[str]
 
 
 def trusted_tls(*, ca: File | None = None, cert: File | None = None, key: File | None = None) -> ssl.SSLContext:
-    """A context that verifies the server: against `ca`, or the system's; with a certificate of our own if given."""
+    """Return a context that verifies the server against `ca` or the system CAs, with a client certificate if given."""
     try:
         context = ssl.create_default_context(cafile=ca)
         if cert is not None:
             context.load_cert_chain(cert, key)
     except OSError as error:
-        raise UsageError(f"TLS files cannot be used ({ca or cert}): {error.strerror or error}") from None
+        raise UsageError(f"cannot use TLS files ({ca or cert}): {error.strerror or error}") from None
     return context
 
 
 def unverified_tls(*, cert: File | None = None, key: File | None = None) -> ssl.SSLContext:
-    """A context that takes any server for what it says it is, as Java's clients do unless told otherwise."""
+    """Return a context that does not verify the server, the default of Java clients."""
     context = trusted_tls(cert=cert, key=key)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -1,7 +1,7 @@
-"""Follow the routes of topics: ask every so often, and tell what changed.
+"""Watches the routes of topics by polling, and yields changes.
 
-Asking is what works with every NameServer. A Routebook can push: its events say whose route may have changed, and the
-watcher looks at once. What changed is always read from the route itself.
+Polling works with every NameServer. The event stream of a Routebook triggers a look-up at once. A change is always
+detected by comparing routes.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ POLL_INTERVAL_S: Final = 30.0  # Java: pollNameServerInterval
 
 
 class RouteChange(msgspec.Struct, frozen=True):
-    """A topic's route is another one; None: there is none. The first look at a topic is a change from None."""
+    """A route has changed; None means no route. The first route of a topic is a change from None."""
 
     topic: str
     before: TopicRoute | None
@@ -30,7 +30,7 @@ class RouteChange(msgspec.Struct, frozen=True):
 
 
 class LookupFailed(msgspec.Struct, frozen=True):
-    """A topic could not be looked up, told once until it can again; what was known of it stands, as in Java."""
+    """A look-up failed; reported once until one succeeds. The last known route stays valid, as in Java."""
 
     topic: str
     error: ConnectionFailed | RequestError
@@ -40,10 +40,10 @@ WatchEvent: TypeAlias = RouteChange | LookupFailed
 
 
 class RouteWatcher:
-    """`async for event in RouteWatcher(client, topics)`: goes on until its task is cancelled, or the loop is left.
+    """`async for event in RouteWatcher(client, topics)` yields events until cancelled.
 
-    `push` is the HTTP port of a Routebook among the NameServers, `http://10.0.0.2:8876`: changes are then seen as they
-    happen. It goes on asking, too: push makes it sooner, never less sure. `push_headers` go with it, a token for one.
+    `push` is the HTTP port of a Routebook among the NameServers, such as `http://10.0.0.2:8876`: its events trigger
+    look-ups at once, in addition to polling. `push_headers` are sent with that request, such as a token.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class RouteWatcher:
         self._push_headers = push_headers
 
     def nudge(self, topic: str | None = None) -> None:
-        """This topic (or any, with None) may have changed: look now."""
+        """Look up this topic now, or all topics with None."""
         self._nudged.update(self._topics if topic is None else {topic} & set(self._topics))
         if self._nudged:
             self._wake.set()
@@ -78,11 +78,11 @@ class RouteWatcher:
 
     @asynccontextmanager
     async def _pushed(self) -> AsyncIterator[None]:
-        """Be told, as long as this lasts."""
+        """Read the event stream during this context."""
         if self._push is None:
             yield
             return
-        from routebook.client.push import PushStream  # noqa: PLC0415 - loads an HTTP client, which few need
+        from routebook.client.push import PushStream  # noqa: PLC0415 - imports an HTTP client, rarely needed
 
         stream = PushStream(self._push, on_event=self._nudge_affected, on_gap=self.nudge, headers=self._push_headers)
         task = asyncio.create_task(stream.run(), name=f"events of {self._push}")
@@ -136,14 +136,17 @@ class RouteWatcher:
 
 
 def route_changed(before: TopicRoute | None, after: TopicRoute | None) -> bool:
-    """Java: TopicRouteData.topicRouteDataChanged. The order of lists does not count, nor do a broker's cluster,
-    zone and acting-master flag: what matters is who is there, at which addresses, with which queues."""
+    """Compare two routes. Java: TopicRouteData.topicRouteDataChanged.
+
+    Brokers, their addresses and queues count. The order of lists, and a broker's cluster, zone and acting-master flag
+    do not.
+    """
     if before is None or after is None:
         return before is not after
-    return _compared(before) != _compared(after)
+    return _comparable(before) != _comparable(after)
 
 
-def _compared(route: TopicRoute) -> tuple[object, ...]:
+def _comparable(route: TopicRoute) -> tuple[object, ...]:
     return (
         sorted((data.broker_name, sorted(data.broker_addrs.items())) for data in route.broker_datas),
         route.order_topic_conf,

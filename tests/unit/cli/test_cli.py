@@ -67,9 +67,9 @@ def test_without_a_command_the_help_is_printed_and_the_exit_code_is_2(args: list
         ("kv gett a b", "routebook kv: error: No such command 'gett'."),
         ("route a b", "routebook route: error: Got unexpected extra argument"),
         ("route a --timeout 0", "routebook: --timeout 0: must be greater than 0"),
-        ("route a -n a:b", "routebook: 'a:b' has no usable port"),
+        ("route a -n a:b", "routebook: 'a:b' has no valid port"),
         ("route a --access-key x", "routebook: credentials need an access key and a secret key"),
-        ("route a --tls-ca /none/such.pem", "routebook: TLS files cannot be used (/none/such.pem): No such file"),
+        ("route a --tls-ca /none/such.pem", "routebook: cannot use TLS files (/none/such.pem): No such file"),
         ("diff 127.0.0.1:1", "routebook: diff needs two or more addresses"),
         ("diff 127.0.0.1:1 127.0.0.1:1", "routebook: diff needs two or more addresses"),
         ("config set orderMessageEnable", "routebook: orderMessageEnable: not KEY=VALUE"),
@@ -90,7 +90,7 @@ def test_a_usage_error_is_one_line_and_exit_code_2(line: str, message: str) -> N
 def test_an_invalid_variable_is_a_usage_error() -> None:
     ran = routebook("route", "a", environment={"NAMESRV_ADDR": "host:0"})
     assert ran.code == 2
-    assert ran.err == "routebook: 'host:0' has no usable port: it is a number from 1 to 65535\n"
+    assert ran.err == "routebook: 'host:0' has no valid port: use a number from 1 to 65535\n"
 
 
 def test_the_list_of_nameservers_comes_from_the_option_else_the_variable() -> None:

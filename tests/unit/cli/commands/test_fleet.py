@@ -66,7 +66,7 @@ def test_simulate_prints_a_summary(
         (("simulate",), "--out"),
         (("run", "--duration", "long"), "--duration: 'long' is not a duration"),
         (("run", "--time-scale", "0"), "time scale 0"),
-        (("run", "-n", "a:b:c"), "is no address"),
+        (("run", "-n", "a:b:c"), "is not an address"),
         (("fly",), "fly"),
     ],
 )

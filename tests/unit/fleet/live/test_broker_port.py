@@ -46,7 +46,7 @@ async def test_one_way_requests_are_received_and_not_answered() -> None:
         link = await connect(port)
         await link.send(Command(905, 1, FLAG_ONEWAY))
         assert (await link.ask(Command(34, 2))).opaque == 2
-        assert link.heard == 1
+        assert link.received == 1
         assert [command.code for command in port.received] == [905, 34]
         await link.aclose()
 
