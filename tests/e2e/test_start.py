@@ -100,7 +100,7 @@ def test_an_unreadable_certificate_stops_the_start(tmp_path: Path) -> None:
         "routebook.tls.certPath": tmp_path / "missing.pem",
     }
     log = failure(start(tmp_path / "home", settings=settings))
-    assert f"{tmp_path}/missing.pem (routebook.tls.certPath) cannot be read: No such file or directory" in log
+    assert f"cannot read {tmp_path}/missing.pem (routebook.tls.certPath): No such file or directory" in log
 
 
 def test_changed_settings_survive_a_restart(tmp_path: Path) -> None:

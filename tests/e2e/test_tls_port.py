@@ -166,5 +166,5 @@ def test_changed_files_are_taken_up_by_new_connections(certificates: Certificate
 
         after = serial_number()
         certificates.cert.write_text("broken")
-        ns.wait_for_log("TLS files changed, and cannot be used")
+        ns.wait_for_log("the changed TLS files cannot be used")
         assert serial_number() == after

@@ -41,7 +41,7 @@ from routebook.server.state.persistence import Persistence
 from routebook.server.state.recorder import Recorder
 from routebook.server.state.rollups import Rollups
 from routebook.server.state.startup_files import load_kv
-from routebook.server.tls.session import TlsContexts
+from routebook.server.tls.contexts import TlsContexts
 from routebook.settings import Settings
 from routebook.wire.command import SerializeType
 

@@ -3,7 +3,8 @@
 from enum import Enum
 
 from routebook.errors import ProtocolError
-from routebook.server.tls.session import TLS_HANDSHAKE_BYTE, TlsContexts, TlsSession
+from routebook.server.tls.contexts import TlsContexts
+from routebook.server.tls.session import TLS_HANDSHAKE_BYTE, TlsSession
 from routebook.wire.foreign_protocols import MIN_CLIENT_BYTES, ForeignProtocol, recognize_client
 from routebook.wire.proxy_protocol import read_proxy_header
 

@@ -16,7 +16,7 @@ from routebook.server.net.load_monitor import LoadMonitor
 from routebook.server.net.outbox import Outbox
 from routebook.server.net.traffic import Traffic
 from routebook.server.observe.event_log import EventLog
-from routebook.server.tls.session import TlsContexts
+from routebook.server.tls.contexts import TlsContexts
 from routebook.wire.command import SerializeType
 from routebook.wire.peer import Peer
 

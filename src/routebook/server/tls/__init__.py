@@ -1,1 +1,1 @@
-"""TLS: contexts from files, ciphers, and sessions over memory buffers."""
+"""TLS: contexts, PEM files, ciphers, and sessions over memory buffers."""

@@ -1,4 +1,4 @@
-"""Java's names of TLS ciphers and protocols, put into effect on an OpenSSL context."""
+"""Restricts a TLS context to protocols and ciphers, which may have their Java names."""
 
 import ssl
 from typing import Final
@@ -16,21 +16,21 @@ _TLS13_CIPHERS: Final = {
 
 
 def restrict_protocols(context: ssl.SSLContext, names: str | None) -> None:
-    """As in routebook.tls.protocols, parted by commas; none leaves OpenSSL's default, TLS 1.2 and 1.3."""
+    """Allow the comma-separated protocols of routebook.tls.protocols; none: OpenSSL's default, TLS 1.2 and 1.3."""
     wanted = _names(names)
     if not wanted:
         return
     for name in wanted:
-        if name not in _PROTOCOLS:  # TLS 1.0 and 1.1 are broken, and OpenSSL no longer speaks them by itself
+        if name not in _PROTOCOLS:  # TLS 1.0 and 1.1 are insecure, and OpenSSL disables them
             raise TlsError(f"routebook.tls.protocols: {name!r} is unknown; known are {' and '.join(_PROTOCOLS)}")
     versions = [version for name, version in _PROTOCOLS.items() if name in wanted]
     context.minimum_version, context.maximum_version = versions[0], versions[-1]
 
 
 def restrict_ciphers(context: ssl.SSLContext, names: str | None) -> None:
-    """As in routebook.tls.ciphers, parted by commas, by Java's or OpenSSL's names; none leaves OpenSSL's default.
+    """Allow the comma-separated ciphers of routebook.tls.ciphers, in Java's or OpenSSL's names; none: the default.
 
-    Python cannot choose among the ciphers of TLS 1.3: they are all on if one is named, and 1.3 is off if none is.
+    Python cannot select single ciphers of TLS 1.3: one name enables all of them, and without one 1.3 is disabled.
     """
     wanted = _names(names)
     if not wanted:

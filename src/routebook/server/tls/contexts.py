@@ -1,94 +1,95 @@
-"""Builds the TLS contexts of the server: from PEM files, or with a certificate made up on the spot."""
+"""The TLS context for new connections, reloaded when its PEM files change.
 
+As in Java there are three modes, and test mode has a self-signed certificate. Unlike in Java, unusable files prevent
+the start.
+"""
+
+import hashlib
 import ssl
-import tempfile
 from pathlib import Path
-from typing import Final
 
 from routebook.errors import TlsError
-from routebook.server.tls.ciphers import restrict_ciphers, restrict_protocols
+from routebook.server.tls.files import KEY_MISMATCH, file_context, new_context, self_signed_context
 from routebook.settings import TlsSettings
 
-MISMATCH: Final = "KEY_VALUES_MISMATCH"
-"""OpenSSL's word for a certificate and a key that do not belong together."""
+
+class TlsContexts:
+    """`current` is the context for the next connection; `reload` replaces it."""
+
+    def __init__(self, settings: TlsSettings) -> None:
+        self.settings = settings
+        self._context: ssl.SSLContext | None = None
+        self._paths = {
+            role: path
+            for role, path in (
+                ("cert", settings.cert_path),
+                ("key", settings.key_path),
+                ("trust", settings.trust_cert_path if settings.auth_client else None),
+            )
+            if path and not settings.test_mode and settings.mode != "disabled"
+        }
+        self._loaded: dict[str, bytes | None] = {}
+        self._rejected: dict[str, bytes | None] = {}
+        self._stats: dict[str, tuple[int, int, int] | None] = {}
+
+    @property
+    def watches(self) -> bool:
+        """Whether there are files that can change."""
+        return bool(self._paths)
+
+    def load(self) -> None:
+        """Read the configured files. Raises TlsError."""
+        if self.settings.mode == "disabled":
+            return
+        if self.settings.test_mode:
+            new_context(self.settings)  # validates the options; the certificate is made for the first connection
+            return
+        self._loaded = self._digests()
+        self._context = file_context(self.settings)
+
+    def current(self) -> ssl.SSLContext:
+        if self._context is None:
+            self._context = self_signed_context(self.settings)
+        return self._context
+
+    def reload(self) -> str | None:
+        """Use changed files for new connections. Return a message for the log, None if nothing has changed.
+
+        Java waits until both certificate and key have changed. Here a renewed certificate for the same key is used at
+        once; a pair that does not match is ignored until the other file changes.
+        """
+        stats = {role: _stat(path) for role, path in self._paths.items()}
+        if stats == self._stats:
+            return None
+        self._stats = stats
+        found = self._digests()
+        changed = {role for role, digest in found.items() if digest != self._loaded.get(role)}
+        if not changed or found == self._rejected:
+            return None
+        try:
+            self._context = file_context(self.settings)
+        except TlsError as error:
+            if changed <= {"cert", "key"} and len(changed) == 1 and KEY_MISMATCH in repr(error.__cause__):
+                return None
+            self._rejected = found
+            return f"the changed TLS files cannot be used: {error}; new connections still use the previous files"
+        self._loaded, self._rejected = found, {}
+        return f"TLS files changed ({', '.join(sorted(changed))}): new connections use them"
+
+    def _digests(self) -> dict[str, bytes | None]:
+        return {role: _digest(path) for role, path in self._paths.items()}
 
 
-def new_context(settings: TlsSettings) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.options |= ssl.OP_NO_RENEGOTIATION
-    # No RocketMQ client asks for ALPN. A gRPC client insists on h2 and hangs up without a word if it does not get it;
-    # so it gets it, sends its preface, and the log can name the mistake. A browser is told in HTTP.
-    context.set_alpn_protocols(["http/1.1", "h2"])
-    restrict_protocols(context, settings.protocols)
-    restrict_ciphers(context, settings.ciphers)
-    return context
-
-
-def file_context(settings: TlsSettings) -> ssl.SSLContext:
-    context = new_context(settings)
-    if not settings.cert_path or not settings.key_path:
-        missing = "routebook.tls.certPath" if not settings.cert_path else "routebook.tls.keyPath"
-        raise TlsError(
-            f"{missing} is not set: with routebook.tls.testMode=false a certificate (routebook.tls.certPath) "
-            "and its key (routebook.tls.keyPath) are needed"
-        )
-    _load_pair(context, settings.cert_path, settings.key_path, settings.key_password or "")
-    if settings.need_client_auth != "none" and settings.auth_client:
-        _load_trust(context, settings.trust_cert_path)
-        context.verify_mode = ssl.CERT_REQUIRED if settings.need_client_auth == "require" else ssl.CERT_OPTIONAL
-    return context
-
-
-def _load_pair(context: ssl.SSLContext, cert_path: str, key_path: str, password: str) -> None:
-    for key, path in (("routebook.tls.certPath", cert_path), ("routebook.tls.keyPath", key_path)):
-        _check_readable(path, key)
+def _stat(path: str) -> tuple[int, int, int] | None:
     try:
-        context.load_cert_chain(cert_path, key_path, password=password)
-    except ssl.SSLError as error:
-        reason = reason_of(error)
-        if MISMATCH in repr(error):
-            raise TlsError(f"the certificate {cert_path} does not belong to the key {key_path}") from error
-        if b"ENCRYPTED" in Path(key_path).read_bytes():
-            raise TlsError(f"the key {key_path} does not open with routebook.tls.keyPassword") from error
-        raise TlsError(f"{cert_path} and {key_path} are not a PEM certificate chain and its key: {reason}") from error
-    except OSError as error:
-        raise TlsError(f"{cert_path} or {key_path} cannot be read: {error.strerror or error}") from error
+        stat = Path(path).stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
-def _load_trust(context: ssl.SSLContext, trust_path: str | None) -> None:
-    if not trust_path:
-        context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
-        return
-    _check_readable(trust_path, "routebook.tls.trustCertPath")
+def _digest(path: str) -> bytes | None:
     try:
-        context.load_verify_locations(trust_path)
-    except (ssl.SSLError, OSError) as error:
-        raise TlsError(
-            f"{trust_path} (routebook.tls.trustCertPath) holds no PEM certificate: {reason_of(error)}"
-        ) from error
-
-
-def _check_readable(path: str, key: str) -> None:
-    try:
-        with Path(path).open("rb"):
-            pass
-    except OSError as error:
-        raise TlsError(f"{path} ({key}) cannot be read: {error.strerror or error}") from error
-
-
-def reason_of(error: OSError) -> str:
-    reason = getattr(error, "reason", None)
-    return str(reason or error.strerror or error).replace("_", " ").lower()
-
-
-def self_signed_context(settings: TlsSettings) -> ssl.SSLContext:
-    """A certificate that nobody signed. Java asks the client for one too, and ignores it; here it is not asked."""
-    from routebook.server.tls.self_signed import make_self_signed  # noqa: PLC0415  the import is slow, and most never need it
-
-    context = new_context(settings)
-    with tempfile.TemporaryDirectory(prefix="routebook-tls-") as folder:
-        pair = Path(folder, "pair.pem")
-        pair.touch(mode=0o600)
-        pair.write_bytes(make_self_signed())
-        context.load_cert_chain(pair)
-    return context
+        return hashlib.sha256(Path(path).read_bytes()).digest()
+    except OSError:
+        return None

@@ -1,4 +1,4 @@
-"""A certificate and key for tests and first steps, signed by themselves. Importing this loads `cryptography`."""
+"""Makes a self-signed certificate for test mode. Importing this module loads `cryptography`."""
 
 import datetime
 
@@ -11,7 +11,7 @@ _DAY = datetime.timedelta(days=1)
 
 
 def make_self_signed(host: str = "localhost") -> bytes:
-    """PEM text: the key, then the certificate."""
+    """Return PEM text: the key, then the certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.datetime.now(datetime.UTC)

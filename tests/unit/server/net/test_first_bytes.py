@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from routebook.errors import ProtocolError
 from routebook.server.net.first_bytes import FirstBytes
-from routebook.server.tls.session import TlsContexts
+from routebook.server.tls.contexts import TlsContexts
 from routebook.settings import TlsSettings
 from routebook.wire.foreign_protocols import ForeignProtocol
 
