@@ -1,8 +1,8 @@
-"""Takes the pictures of the console that README and docs show: `python tools/screenshots.py [--only NAME…]`.
+"""Takes the screenshots of the console in README and docs: `python tools/screenshots.py [--only NAME…]`.
 
-Eight days of a fleet are simulated, the lake is built from them, two servers start on what they wrote, the same fleet
-goes on with faults that run faster than time, and Chromium looks. Takes about ten minutes, most of it for the lake;
-with `--keep DIR` the days and the lake are made once.
+Simulates eight days of a fleet, builds the lake from them, starts two servers with these journals and a live fleet with
+accelerated faults, then opens the pages in Chromium. Takes about ten minutes, most of it for the lake; `--keep DIR`
+reuses the simulated days and the lake.
 """
 
 import argparse
@@ -48,7 +48,7 @@ access = ["admin_write", "broker_control"]
 
 def main(folder: Path, keep: Path, only: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    make_past(keep)
+    simulate_days(keep)
     with servers(keep) as (first, second), fleet(f"{first['nameserver']};{second['nameserver']}"):
         time.sleep(RUN_S)
         with sync_playwright() as playwright, httpx.Client(base_url=f"http://{first['http']}", auth=OPERATOR) as ask:
@@ -58,7 +58,7 @@ def main(folder: Path, keep: Path, only: list[str]) -> None:
 
 
 def take_all(browser: Browser, ask: httpx.Client, folder: Path, only: list[str]) -> None:
-    broker, topic, then_ms = unlucky_broker(ask), *moved_topic(ask)
+    broker, topic, then_ms = worst_broker(ask), *moved_topic(ask)
     for name, path, theme, size, act in (
         ("overview", "/?hours=24", "light", DESK, None),
         ("overview-dark", "/?hours=24", "dark", DESK, None),
@@ -67,7 +67,7 @@ def take_all(browser: Browser, ask: httpx.Client, folder: Path, only: list[str])
         ("topics", "/topics?q=1", "dark", DESK, None),
         ("topic", f"/topics/{topic}?span=1d", "light", DESK, None),
         ("topic-then", f"/topics/{topic}?span=1d&at={then_ms}", "dark", DESK, None),
-        ("compare", "/compare", "light", DESK, until_they_differ),
+        ("compare", "/compare", "light", DESK, wait_for_difference),
         ("events", "/events", "dark", DESK, None),
         ("availability", "/reports?report=availability&days=7", "light", DESK, None),
         ("outages", "/reports?report=outages&days=7", "dark", DESK, None),
@@ -86,7 +86,7 @@ def take(tab: BrowserContext, url: str, file: Path, act: Callable[[Page], None] 
     page.goto(url)
     page.wait_for_selector("[data-live=live]")
     page.wait_for_selector("main .waiting", state="detached", timeout=120_000)
-    page.wait_for_timeout(1500)  # long enough for what a page asks for on the side
+    page.wait_for_timeout(1500)  # let secondary requests of the page finish
     if act is not None:
         act(page)
     page.screenshot(path=str(file))
@@ -94,7 +94,7 @@ def take(tab: BrowserContext, url: str, file: Path, act: Callable[[Page], None] 
 
 @contextmanager
 def context(browser: Browser, ask: httpx.Client, theme: str, size: ViewportSize) -> Iterator[BrowserContext]:
-    """A new window whose user is logged in."""
+    """A new browser context with a logged-in user."""
     tab = browser.new_context(
         viewport=size,
         color_scheme="dark" if theme == "dark" else "light",
@@ -112,10 +112,10 @@ def context(browser: Browser, ask: httpx.Client, theme: str, size: ViewportSize)
     tab.close()
 
 
-def until_they_differ(page: Page) -> None:
-    """The scenario cuts brokers off from the second NameServer now and then; if it has just ended, as it is."""
+def wait_for_difference(page: Page) -> None:
+    """Wait until the scenario partitions a broker from the second NameServer; continue without after the timeout."""
     with contextlib.suppress(PlaywrightTimeout):
-        page.locator("main .badge", has_text=re.compile("differs|diverged")).first.wait_for(timeout=200_000)
+        page.locator("main .badge", has_text=re.compile("settling|diverged")).first.wait_for(timeout=200_000)
         page.locator("main table a").first.click()
     page.wait_for_timeout(1500)
 
@@ -126,8 +126,8 @@ def review_wipe(page: Page) -> None:
     page.wait_for_timeout(500)
 
 
-def unlucky_broker(ask: httpx.Client) -> str:
-    """The one that was out most often."""
+def worst_broker(ask: httpx.Client) -> str:
+    """The broker with the most outages."""
     outages: dict[str, int] = {}
     for group in ask.get("/v1/brokers").json()["groups"]:
         members = ask.get(f"/v1/brokers/{group['name']}/sessions", params={"days": 7}).json()["members"]
@@ -136,7 +136,7 @@ def unlucky_broker(ask: httpx.Client) -> str:
 
 
 def moved_topic(ask: httpx.Client) -> tuple[str, int]:
-    """The topic whose route changed most often in the last day, an hour ago or before; and a moment in between."""
+    """The topic with the most route changes in the last day, and a time between two of them."""
     end_ms = int(time.time() * 1000) - HOUR_MS
     changes: dict[str, list[int]] = {}
     for topic in ask.get("/v1/topics", params={"limit": 500, "q": "topic-"}).json()["topics"]:
@@ -148,8 +148,8 @@ def moved_topic(ask: httpx.Client) -> tuple[str, int]:
     return name, changes[name][len(changes[name]) // 2] + 1000
 
 
-def make_past(keep: Path) -> None:
-    """Two homes with days in their journals, up to a moment ago; and the lake of both in the first."""
+def simulate_days(keep: Path) -> None:
+    """Create two homes with simulated journals up to now, and the lake of both in the first."""
     if (keep / "ns-1").exists():
         return
     begin = (datetime.now(UTC) - timedelta(days=DAYS)).strftime("%Y-%m-%dT%H:%M")
@@ -163,7 +163,7 @@ def make_past(keep: Path) -> None:
 
 @contextmanager
 def servers(keep: Path) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
-    """Where the two listen; the first compares itself with the second."""
+    """Start two servers; the first has the second as a peer. Yields their addresses."""
     file = keep / "identities.toml"
     file.write_text(IDENTITIES)
     file.chmod(0o600)
@@ -181,20 +181,20 @@ def servers(keep: Path) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
 
 @contextmanager
 def serving(home: Path, identities: Path, **settings: str) -> Iterator[dict[str, str]]:
-    """Where a server on this home listens."""
+    """Start a server with this home. Yields its addresses by port name."""
     settings["routebook.auth.file"] = str(identities)
     options = ("--home", str(home), "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
     with running("serve", *options, *(f"-D{key}={value}" for key, value in settings.items())) as process:
-        places: dict[str, str] = {}
-        while len(places) < 2 and process.stdout is not None and (line := process.stdout.readline()):
+        addresses: dict[str, str] = {}
+        while len(addresses) < 2 and process.stdout is not None and (line := process.stdout.readline()):
             if found := LISTENING.search(line):
-                places[found[2]] = found[1]
-        yield places
+                addresses[found[2]] = found[1]
+        yield addresses
 
 
 @contextmanager
 def fleet(nameservers: str) -> Iterator[None]:
-    """The fleet of the days before goes on."""
+    """Run the simulated fleet live."""
     who = ("--access-key", OPERATOR[0], "--secret-key", OPERATOR[1])
     faster = ("--duration", "2h", "--time-scale", "5")
     with running("fleet", "run", "--scenario", "demo", "--nameserver", nameservers, *faster, *SIZE, *who):
@@ -218,9 +218,11 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, default=Path(__file__).with_name("images"), help="for the pictures")
-    parser.add_argument("--keep", type=Path, help="where the days and the lake are, or are to be made")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these pictures")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--folder", type=Path, default=Path(__file__).parents[1] / "docs" / "images", help="output folder"
+    )
+    parser.add_argument("--keep", type=Path, help="folder of the simulated days and the lake")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="only these screenshots")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        main(given.folder, given.keep or Path(temporary), given.only)
+        main(options.folder, options.keep or Path(temporary), options.only)

@@ -29,7 +29,7 @@ export function OverviewPage({ query }: { query: URLSearchParams }): JSX.Element
       <Alarms overview={overview} />
       <div class="stats">
         <Stat label="Up" tone="ok" value={count(brokers.up)} href="/brokers?state=up" />
-        <Stat label="Suspected" tone={brokers.suspected > 0 ? "warn" : "none"} value={count(brokers.suspected)} note="no heartbeat for half the timeout" href="/brokers?state=suspected" />
+        <Stat label="Suspected" tone={brokers.suspected > 0 ? "warn" : "none"} value={count(brokers.suspected)} note="late heartbeat" href="/brokers?state=suspected" />
         <Stat label="Recovered" tone={brokers.recovered > 0 ? "info" : "none"} value={count(brokers.recovered)} note="waiting to re-register" href="/brokers?state=recovered" />
         <Stat label="Down now" tone={brokers.down > 0 ? "bad" : "none"} value={count(brokers.down)} note="left within 24 h" href="/brokers?state=down" />
         <Stat label="Masters missing" tone={overview.masters_missing_total > 0 ? "bad" : "ok"} value={count(overview.masters_missing_total)} href="/brokers?role=headless" />

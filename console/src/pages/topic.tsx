@@ -75,7 +75,7 @@ export function TopicPage({ name, query }: { name: string; query: URLSearchParam
         </div>
       </Panel>
       <div class="cols">
-        <Panel class="c7" title="Changes" flush aside={history.value === null ? "" : `${count(versions.length)}${history.value.more ? "+" : ""} versions`}>
+        <Panel class="c7" title="Changes" flush aside={history.value === null ? "" : `${count(versions.length)}${history.value.more ? "+" : ""} ${versions.length === 1 ? "version" : "versions"}`}>
           {history.problem !== null && history.value === null ? <div class="in"><Problem problem={history.problem} again={history.again} /></div>
             : history.value === null ? <div class="in"><Loading lines={5} /></div>
             : versions.length === 0 ? <Empty title="No changes recorded." /> : <Versions versions={versions} chosen={version} at={at} />}
