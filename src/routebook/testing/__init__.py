@@ -1,6 +1,6 @@
-"""For tests of whatever talks to a NameServer: one in this process, and brokers to go with it. docs/testing.md.
+"""Test support for NameServer clients: a NameServer and fake brokers in the test process. See docs/testing.md.
 
-Nothing is loaded until it is used: pytest imports this for every run, also for those that have no use for it.
+Modules are imported on first use, because pytest imports this package in every run.
 """
 
 from importlib import import_module
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FakeBroker", "LocalNameServer"]
 
-_HOMES: Final = {"FakeBroker": "fake_broker", "LocalNameServer": "local_nameserver"}
+_MODULE_OF: Final = {"FakeBroker": "fake_broker", "LocalNameServer": "local_nameserver"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -1,9 +1,9 @@
-"""A broker for tests: it registers and stays registered as a real one, has a port, and keeps no messages.
+"""A fake broker for tests: it registers and stays registered like a real one, but stores no messages.
 
-It does: connect to every NameServer, register its topics and the system's, again after ten seconds and every thirty,
-announce new topics, say goodbye; accept connections, answer clients' heartbeats (34) and goodbyes (35), and 905.
-It does not: take, keep or deliver messages, know groups or offsets. Such requests get code 3, unless the test brings
-answers of its own.
+It connects to every NameServer, registers its topics and the system topics at once, after 10 s and every 30 s,
+registers new topics and unregisters at shutdown. It accepts connections and answers client heartbeats (34), client
+unregistration (35) and 905. All other requests, such as sending messages, receive code 3 unless the test provides an
+answer.
 """
 
 import time
@@ -29,7 +29,7 @@ _QUEUES: Final = 4
 
 
 class FakeBroker:
-    """Registered when it is there. Methods may be called from any thread."""
+    """A fake broker, registered when the constructor returns. Methods may be called from any thread."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class FakeBroker:
         broker_id: int = 0,
         answers: Mapping[int, Answer] | None = None,
     ) -> None:
-        """`topics` are names, each with 4 queues, or a mapping to their number; `answers` are by request code."""
+        """`topics` are names (4 queues each) or a mapping to the number of queues; `answers` are by request code."""
         self.name = name
         self.cluster = cluster
         self.broker_id = broker_id
@@ -52,14 +52,14 @@ class FakeBroker:
             self._thread.run(self._port.start(_HOST))
             self.port = self._port.port
             self.address = f"{_HOST}:{self.port}"
-            self._broker = self._thread.call(lambda: self._made(nameservers, _configs(topics)))
+            self._broker = self._thread.call(lambda: self._create(nameservers, _configs(topics)))
             self._thread.run(self._broker.start())
         except BaseException:  # cleanup only: re-raised
             self._thread.close()
             raise
 
     def add_topic(self, topic: str, queues: int = _QUEUES) -> None:
-        """Create a topic, or change its queues; all NameServers know when this returns."""
+        """Create a topic, or change its queues; all NameServers have it when this returns."""
         broker = self._broker
 
         async def add() -> None:
@@ -70,23 +70,23 @@ class FakeBroker:
 
     @property
     def received(self) -> list[Command]:
-        """What clients sent to it, the newest last."""
+        """Requests from clients, the newest last."""
         return self._thread.call(lambda: list(self._port.received))
 
     @property
     def connections(self) -> int:
-        """How many clients are connected to it."""
+        """Number of connected clients."""
         return self._thread.call(lambda: self._port.connections)
 
     def stop(self) -> None:
-        """Go in order: it says so to the NameServers first. Fine if it is gone already."""
+        """Unregister and stop; a second call does nothing."""
         if not self._stopped:
             self._stopped = True
             self._thread.run(self._broker.stop(linger=False))
             self._end()
 
     def crash(self) -> None:
-        """Go without a word: its connections close, and that is all."""
+        """Close all connections without unregistering, like a crash."""
         if not self._stopped:
             self._stopped = True
             self._thread.call(self._broker.crash)
@@ -100,7 +100,7 @@ class FakeBroker:
     ) -> None:
         self.stop()
 
-    def _made(self, nameservers: Addresses, topics: list[TopicConfig]) -> LiveBroker:
+    def _create(self, nameservers: Addresses, topics: list[TopicConfig]) -> LiveBroker:
         terms, time_scale, traffic = BrokerTerms(), TimeScale(), TrafficCounters()
         member = Member(
             number=0, cluster=self.cluster, broker=self.name, broker_id=self.broker_id, host=_HOST, zone=None

@@ -1,4 +1,4 @@
-"""A whole NameServer inside a test: on a free port of this machine, ready once it is there, gone without a trace."""
+"""A complete NameServer in the test process, on a free port of 127.0.0.1."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -18,15 +18,15 @@ T = TypeVar("T")
 
 _HOST: Final = "127.0.0.1"
 _POLL_S: Final = 0.005
-# A test that wants TLS says so: {"routebook.tls.mode": "permissive"}
+# TLS is off, because a certificate takes time; enable it with {"routebook.tls.mode": "permissive"}.
 _DEFAULTS: Final = {"routebook.listen": f"{_HOST}:0", "routebook.tls.mode": "disabled", "routebook.drainSeconds": "0"}
 
 
 class LocalNameServer:
-    """The real server, on a thread of its own. Methods may be called from any thread, and wait for their answer."""
+    """The real server on its own thread. Methods may be called from any thread and block until done."""
 
     def __init__(self, *, settings: Mapping[str, str] | None = None, home: Path | None = None) -> None:
-        """`settings` by their keys, Java's or Routebook's; with a `home` it keeps a journal there, else nothing."""
+        """`settings` by key (Java or Routebook); with a `home` folder the server keeps a journal there."""
         self._given = {**_DEFAULTS, **(settings or {})}
         self._folder = home
         self._home: Home | None = None
@@ -37,13 +37,13 @@ class LocalNameServer:
 
     @property
     def address(self) -> str:
-        """`127.0.0.1:PORT`, as clients and brokers want it."""
+        """`127.0.0.1:PORT`."""
         return f"{self.host}:{self.port}"
 
     def start(self) -> None:
-        """Listen. A second time it takes the same port again."""
+        """Start; a restart uses the same port."""
         if self._server is not None:
-            raise RuntimeError(f"the NameServer at {self.address} is up already")
+            raise RuntimeError(f"the NameServer at {self.address} is already running")
         given = {**self._given, **({"routebook.listen": f"{self.host}:{self.port}"} if self.port else {})}
         options = from_options([(key, value, "test") for key, value in given.items()])
         settings = Settings.build([options], home=str(self._folder or ""), file=None)
@@ -60,25 +60,23 @@ class LocalNameServer:
         self.port = server.port
 
     def stop(self) -> None:
-        """End, in order. Fine if it is not up."""
+        """Stop gracefully; does nothing if it is not running."""
         server, self._server = self._server, None
         if server is not None and self._thread is not None:
             self._thread.run(server.stop("the test is over"))
         self._end()
 
     def restart(self) -> None:
-        """Stop and start on the same port: without a home it has forgotten everything, as Java's does."""
+        """Stop and start on the same port; without a home folder the tables are empty then, as with Java."""
         self.stop()
         self.start()
 
-    # what it knows
-
     def topics(self) -> list[str]:
-        """All topics, those of the system among them."""
+        """Return all topics, including system topics."""
         return self._look(lambda server: server.nameserver.routes.topics())
 
     def brokers(self) -> dict[str, dict[int, str]]:
-        """Addresses by broker name and id."""
+        """Return addresses by broker name and id."""
 
         def look(server: Server) -> dict[str, dict[int, str]]:
             info = server.nameserver.routes.cluster_info()
@@ -87,21 +85,21 @@ class LocalNameServer:
         return self._look(look)
 
     def route(self, topic: str) -> TopicRoute | None:
-        """Where a topic lives; None: nowhere."""
+        """Return the route of a topic, or None."""
         return self._look(lambda server: server.nameserver.routes.route(topic, server.nameserver.settings.policy))
 
     def wait_for_route(self, topic: str, *, gone: bool = False, timeout_s: float = 5.0) -> TopicRoute | None:
-        """The route, when there is one; with `gone`, None when there is none. AssertionError if that takes too long."""
+        """Wait until the topic has a route and return it; with `gone`, until it has none. Raises AssertionError."""
         deadline = time.monotonic() + timeout_s
         while ((route := self.route(topic)) is None) is not gone:
             if time.monotonic() > deadline:
-                state = "still has" if gone else "has no"
+                state = "still has a" if gone else "has no"
                 raise AssertionError(f"after {timeout_s:g} s {self.address} {state} route of topic {topic!r}")
             time.sleep(_POLL_S)
         return route
 
     def client(self, *, timeout_s: float = 3.0) -> NameServerClient:
-        """A client of it, for tests that are coroutines: `async with nameserver.client() as client`."""
+        """Return a client of this NameServer: `async with nameserver.client() as client`."""
         return NameServerClient(self.address, timeout_s=timeout_s)
 
     def __enter__(self) -> Self:
@@ -116,7 +114,7 @@ class LocalNameServer:
     def _look(self, look: Callable[[Server], T]) -> T:
         server = self._server
         if server is None or self._thread is None:
-            raise RuntimeError("the NameServer is not up: start() it")
+            raise RuntimeError("the NameServer is not running; call start()")
         return self._thread.call(lambda: look(server))
 
     def _end(self) -> None:

@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own, for things that live beside a test."""
+"""An event loop on its own thread."""
 
 import asyncio
 import threading
@@ -7,11 +7,11 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-_PATIENCE_S: Final = 30.0
+_TIMEOUT_S: Final = 30.0
 
 
 class LoopThread:
-    """Starts at once; `close` ends it and waits for it."""
+    """Starts in the constructor; `close` stops the loop and joins the thread."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -19,34 +19,34 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do this there; wait for what comes of it."""
+        """Run a coroutine in the loop and return its result."""
         if not self._thread.is_alive():
             work.close()
-            raise RuntimeError("it has been stopped")
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
+            raise RuntimeError("the loop is stopped")
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_TIMEOUT_S)
 
     def call(self, function: Callable[[], T]) -> T:
-        """Call this there, between two of its own steps."""
+        """Call a function in the loop and return its result."""
 
-        async def calling() -> T:
+        async def work() -> T:
             return function()
 
-        return self.run(calling())
+        return self.run(work())
 
     def close(self) -> None:
-        """End the loop and all that still runs in it."""
+        """Stop the loop and cancel its tasks."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(_PATIENCE_S)
+            self._thread.join(_TIMEOUT_S)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
-            left = asyncio.all_tasks(self._loop)
-            for task in left:
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
                 task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         finally:
             asyncio.set_event_loop(None)
             self._loop.close()

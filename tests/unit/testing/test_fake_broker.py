@@ -1,12 +1,9 @@
-"""A broker inside a test."""
-
-import pytest
+"""Fake brokers: registration, slaves, several NameServers."""
 
 from routebook.testing import FakeBroker, LocalNameServer
-from routebook.testing.loop_thread import LoopThread
 
 
-def test_it_is_registered_when_it_is_there_and_gone_when_it_is_stopped() -> None:
+def test_a_broker_is_registered_until_it_stops() -> None:
     with LocalNameServer() as nameserver:
         broker = FakeBroker("b1", nameservers=nameserver.address, topics={"orders": 6}, cluster="c9", broker_id=0)
         assert nameserver.brokers() == {"b1": {0: broker.address}}
@@ -28,7 +25,7 @@ def test_a_master_and_its_slave() -> None:
         assert nameserver.brokers() == {"b1": {0: master.address, 1: slave.address}}
 
 
-def test_several_nameservers_one_of_them_dead() -> None:
+def test_several_nameservers_with_one_unreachable() -> None:
     with LocalNameServer() as one, LocalNameServer() as two:
         addresses = [one.address, two.address, "127.0.0.1:1"]
         with FakeBroker("b1", nameservers=addresses) as broker:
@@ -37,11 +34,3 @@ def test_several_nameservers_one_of_them_dead() -> None:
             assert one.route("orders") is not None
             assert two.route("orders") is not None
             assert (broker.connections, broker.received) == (0, [])
-
-
-def test_a_thread_that_has_been_stopped_does_nothing() -> None:
-    thread = LoopThread("short")
-    thread.close()
-    thread.close()
-    with pytest.raises(RuntimeError, match="stopped"):
-        thread.call(list)
