@@ -185,11 +185,11 @@ def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(tmp_path: Path) -> N
     ):
         assert client.ask(signed(ROUTE, "client")).code == 17
         identities_file(file, IDENTITIES.replace("secret-of-client", "a-newer-secret"))
-        process.wait_for_log("6 identities are in force")
+        process.wait_for_log("identities in force: 6")
         assert client.ask(signed(ROUTE, "client")).code == 16
         assert client.ask(signed(ROUTE, "client", "a-newer-secret")).code == 17
         identities_file(file, "broken")
-        process.wait_for_log("cannot be used.*identities of before stay in force")
+        process.wait_for_log("is invalid.*the previous identities stay in force")
         assert client.ask(signed(ROUTE, "client", "a-newer-secret")).code == 17
         assert client.ask(ROUTE).code == 16
 
@@ -197,7 +197,7 @@ def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "mode", "says"),
     [
-        (None, 0, "cannot be read: No such file"),
+        (None, 0, "(routebook.auth.file): No such file"),
         (IDENTITIES, 0o644, "has mode 0644"),
         ("", 0o600, "nobody could be let in"),
         ("[[identity", 0o600, "not TOML"),

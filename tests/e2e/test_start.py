@@ -61,11 +61,11 @@ def test_a_port_in_use_names_the_process(tmp_path: Path) -> None:
 
 
 def test_an_address_of_another_machine_is_rejected(tmp_path: Path) -> None:
-    assert "not one of this machine" in failure(start(tmp_path, listen="192.0.2.1:0"))
+    assert "this machine does not have the address" in failure(start(tmp_path, listen="192.0.2.1:0"))
 
 
 def test_an_unknown_host_is_rejected(tmp_path: Path) -> None:
-    assert "nowhere.invalid is not an address" in failure(start(tmp_path, listen="nowhere.invalid:0"))
+    assert "nowhere.invalid:0: the host name is unknown" in failure(start(tmp_path, listen="nowhere.invalid:0"))
 
 
 def test_a_home_in_use_names_the_process(tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from routebook.server.access.denials import EVERY_S
+from routebook.server.access.denials import FLUSH_INTERVAL_S
 from routebook.server.net.shared import Shared
 
 if TYPE_CHECKING:
-    from routebook.server.access.identities_file import AccessFile
+    from routebook.server.access.identities_file import IdentitiesFile
 
 _FIRST_SCAN_S: Final = 5.0
 _TLS_WATCH_S: Final = 0.5
@@ -18,7 +18,7 @@ _ACCESS_WATCH_S: Final = 1.0
 class Housekeeping:
     """Runs timers from `start` until `stop`, with Java's periods."""
 
-    def __init__(self, shared: Shared, *, port: int, access: "AccessFile | None" = None) -> None:
+    def __init__(self, shared: Shared, *, port: int, access: "IdentitiesFile | None" = None) -> None:
         self._shared = shared
         self._access = access
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -30,7 +30,7 @@ class Housekeeping:
         self._every("KV print", self._print_kv, first_s=60.0, then_s=600.0)
         self._every("water mark", self._water_mark, first_s=10.0, then_s=1.0)
         self._every("traffic counts", self._traffic, first_s=1.0, then_s=1.0)
-        self._every("denials", self._shared.recording.denials.flush, first_s=EVERY_S, then_s=EVERY_S)
+        self._every("denials", self._shared.recording.denials.flush, first_s=FLUSH_INTERVAL_S, then_s=FLUSH_INTERVAL_S)
         if self._access is not None:
             self._every("identities file watch", self._watch_access, first_s=_ACCESS_WATCH_S, then_s=_ACCESS_WATCH_S)
         if self._shared.transport.tls.watches:

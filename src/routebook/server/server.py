@@ -47,7 +47,7 @@ from routebook.wire.command import SerializeType
 
 if TYPE_CHECKING:
     from routebook.peers.monitor import Peers
-    from routebook.server.access.identities_file import AccessFile
+    from routebook.server.access.identities_file import IdentitiesFile
 
 _SPARE_FILES: Final = 768  # for journal, HTTP and peers; the rest of the limit is for NameServer connections
 
@@ -63,7 +63,7 @@ class Server:
         clock: Clock,
         event_log: EventLog,
         tls: TlsContexts,
-        access: "AccessFile | None",
+        access: "IdentitiesFile | None",
     ) -> None:
         self.nameserver = nameserver
         self.persistence = persistence
@@ -82,7 +82,7 @@ class Server:
         self.health.hold("start", "the NameServer does not listen yet")
         self.health.add("preservation", lambda: protection_health(nameserver))
         if access is not None:
-            self.health.add("access", access.part)
+            self.health.add("access", access.health)
 
     @classmethod
     def open(
@@ -284,13 +284,13 @@ class Server:
             found.close(reason)
 
 
-def _identities(settings: Settings) -> "AccessFile | None":
+def _identities(settings: Settings) -> "IdentitiesFile | None":
     """The identities file; None: no authentication. Raises AccessFileError."""
     if settings.auth_file is None:
         return None
-    from routebook.server.access.identities_file import AccessFile  # noqa: PLC0415  only with authentication
+    from routebook.server.access.identities_file import IdentitiesFile  # noqa: PLC0415  only with authentication
 
-    return AccessFile(Path(settings.auth_file).expanduser())
+    return IdentitiesFile(Path(settings.auth_file).expanduser())
 
 
 def _max_connections(settings: Settings) -> int:

@@ -10,7 +10,7 @@ from routebook.errors import RequestError
 from routebook.handlers import NameServer
 from routebook.handlers.targets import target_of
 from routebook.server.access.denials import Denials
-from routebook.server.access.identities_file import AccessFile
+from routebook.server.access.identities_file import IdentitiesFile
 from routebook.wire.command import Command, Reply
 
 _UNSIGNED = "authentication failed: the request is not signed; give the client an access key and a secret key"
@@ -20,7 +20,7 @@ _WRONG_SIGNATURE = "authentication failed: check signature failed."  # the same 
 class Authorizer:
     """Finds the identity of each request and checks its permissions. Exists only if authentication is on."""
 
-    def __init__(self, file: AccessFile, nameserver: NameServer, denials: Denials) -> None:
+    def __init__(self, file: IdentitiesFile, nameserver: NameServer, denials: Denials) -> None:
         self._file = file
         self._nameserver = nameserver
         self._denials = denials
@@ -53,15 +53,15 @@ class Authorizer:
             if not identities.can_sign(access_key):
                 return (
                     _WRONG_SIGNATURE,
-                    f"{access_key} has a hashed secret or none, so it cannot sign: it is for HTTP, or TLS",
+                    f"{access_key} has a hashed secret or none and cannot sign; it is for HTTP or TLS",
                 )
             content = content_of(ext, command.body, version=command.version)
             signer = identities.signed(access_key, content, ext.get(SIGNATURE) or "")
-            return signer or (_WRONG_SIGNATURE, f"the signature of {access_key} is not right")
+            return signer or (_WRONG_SIGNATURE, f"the signature of {access_key} is wrong")
         found = identities.certified(certificate_names) or identities.anonymous
         if found is not None:  # clients sign for brokers, with keys that this NameServer does not have
             return found
         if not access_key:
             return _UNSIGNED, "not signed"
         shown = access_key[:64] if access_key.isprintable() else ascii(access_key[:64])
-        return _WRONG_SIGNATURE, f"nobody has the access key {shown}"
+        return _WRONG_SIGNATURE, f"unknown access key {shown}"

@@ -1,8 +1,8 @@
-"""Denied requests as events: each kind at once, more of the same by count, so that a flood cannot fill the journal.
+"""Records denied requests as events, with a limit so that a flood of them cannot fill the journal.
 
-Within a minute the first denial of its kind (address, code, why, who) is recorded as it comes. When the minute ends,
-those that came again are recorded once more with their number, and all beyond the bound on kinds in one row.
-So the counts of all rows together are exactly the denials.
+The first denial of a kind (host, code, reason, identity) in a minute is recorded at once. At the end of the minute one
+more record per kind has the number of repetitions, and one record has the number of denials beyond the limit on kinds.
+The counts of all records add up to the number of denials.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from routebook.events import RequestDenied
 from routebook.server.state.recorder import Recorder
 
-EVERY_S: Final = 60.0
-_MOST_KINDS: Final = 100
-_OTHERS: Final = "more denials than are told one by one"
+FLUSH_INTERVAL_S: Final = 60.0
+_MAX_KINDS: Final = 100
+_OTHERS: Final = "denials beyond the limit on separate records"
 
 
 class _Kind(NamedTuple):
@@ -24,32 +24,33 @@ class _Kind(NamedTuple):
 
 
 class Denials:
-    """`denied` for each; `flush` once a minute and at the end."""
+    """Call `denied` for each denial, and `flush` once a minute and at shutdown."""
 
     def __init__(self, recorder: Recorder, wall_ms: Callable[[], int]) -> None:
         self._recorder = recorder
         self._wall_ms = wall_ms
-        self._again: dict[_Kind, tuple[str, int]] = {}  # the peer that came last, and how often after the first
+        self._repeated: dict[_Kind, tuple[str, int]] = {}  # the last peer, and the number of repetitions
         self._others = 0
         self.total = 0
 
     def denied(self, *, code: int, why: str, peer: str, who: str | None = None) -> None:
+        """Record a denial, or count it for the next flush."""
         self.total += 1
         kind = _Kind(peer.rpartition(":")[0], code, why, who)
-        seen = self._again.get(kind)
+        seen = self._repeated.get(kind)
         if seen is not None:
-            self._again[kind] = (peer, seen[1] + 1)
-        elif len(self._again) < _MOST_KINDS:
-            self._again[kind] = (peer, 0)
+            self._repeated[kind] = (peer, seen[1] + 1)
+        elif len(self._repeated) < _MAX_KINDS:
+            self._repeated[kind] = (peer, 0)
             self._record(kind, peer, 1)
         else:
             self._others += 1
 
     def flush(self) -> None:
-        """The minute is over."""
-        again, others = self._again, self._others
-        self._again, self._others = {}, 0
-        for kind, (peer, count) in again.items():
+        """Record the repetitions and start the next minute."""
+        repeated, others = self._repeated, self._others
+        self._repeated, self._others = {}, 0
+        for kind, (peer, count) in repeated.items():
             if count:
                 self._record(kind, peer, count)
         if others:

@@ -1,4 +1,4 @@
-"""The file of identities on disk: read at the start or no start, and taken up again when it changes."""
+"""The identities file: read at the start, and read again when it changes."""
 
 import os
 import stat
@@ -14,41 +14,39 @@ _MODES: Final = (0o600, 0o400)
 _MAX_BYTES: Final = 4 << 20
 
 
-class AccessFile:
-    """`identities` are those in force. A changed file that cannot be used changes nothing, and `problem` tells why."""
+class IdentitiesFile:
+    """`identities` are those in force. If a changed file is invalid, they stay in force, and `problem` says why."""
 
     def __init__(self, path: Path, environ: Mapping[str, str] | None = None) -> None:
-        """Read it. Raises AccessFileError: who asks for authentication does not get a server without."""
+        """Read the file. Raises AccessFileError: a server that needs authentication does not start without it."""
         self._path = path
         self._environ = os.environ if environ is None else environ
-        self._seen = _stamp(path)
+        self._stamp = _stamp(path)
         self.identities = self._read()
         self.problem: str | None = None
         self.reloads = 0
 
     def reload(self) -> str | None:
-        """Take up a changed file. What is to be noted about it, or None where there is nothing new."""
+        """Read a changed file. Return a message for the log, None if the file has not changed."""
         stamp = _stamp(self._path)
-        if stamp == self._seen:
+        if stamp == self._stamp:
             return None
-        self._seen = stamp
+        self._stamp = stamp
         try:
             self.identities = self._read()
         except AccessFileError as error:
             self.problem = str(error)
-            return (
-                f"the file of identities changed, and cannot be used: {error}. The identities of before stay in force."
-            )
+            return f"the changed identities file is invalid: {error}; the previous identities stay in force"
         self.problem = None
         self.reloads += 1
-        return f"the file of identities changed: {len(self.identities)} identities are in force"
+        return f"the identities file changed; identities in force: {len(self.identities)}"
 
-    def part(self) -> Part:
-        """For health."""
+    def health(self) -> Part:
+        """Return the health component `access`: degraded while the changed file is invalid."""
         facts = {"identities": len(self.identities), "reloads": self.reloads}
         if self.problem is None:
             return Part(facts={**facts})
-        says = f"{self.problem}; the identities of before stay in force"
+        says = f"{self.problem}; the previous identities stay in force"
         return Part(Condition.DEGRADED, says, {**facts})
 
     def _read(self) -> Identities:
@@ -59,7 +57,7 @@ class AccessFile:
                 _check(status, name)
                 content = file.read(_MAX_BYTES + 1)
         except OSError as error:
-            raise AccessFileError(f"{name} cannot be read: {error.strerror or error}") from None
+            raise AccessFileError(f"cannot read {name}: {error.strerror or error}") from None
         if len(content) > _MAX_BYTES:
             raise AccessFileError(f"{name} is larger than {_MAX_BYTES >> 20} MiB")
         try:
@@ -75,7 +73,8 @@ def _check(status: os.stat_result, name: str) -> None:
     mode = stat.S_IMODE(status.st_mode)
     if mode not in _MODES:
         raise AccessFileError(
-            f"{name} has mode {mode:04o}, and it holds secrets: nobody but this user may read it; run chmod 600 on it"
+            f"{name} has mode {mode:04o}, but it contains secrets and must be readable by its owner only; "
+            "run chmod 600 on it"
         )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from routebook.access.identity import Identity
     from routebook.peers.monitor import Peers
     from routebook.server.access.denials import Denials
-    from routebook.server.access.identities_file import AccessFile
+    from routebook.server.access.identities_file import IdentitiesFile
     from routebook.server.net.effects import EffectRunner
     from routebook.server.net.traffic import Traffic
 
@@ -40,7 +40,7 @@ class HttpContext:
     journal_files: Files | None = None
     history: History | None = None
     peers: "Peers | None" = None
-    access: "AccessFile | None" = None  # None: authentication is off
+    access: "IdentitiesFile | None" = None  # None: authentication is off
     denials: "Denials | None" = None
     session_identity: "Callable[[Sequence[tuple[bytes, bytes]], str], Identity | None] | None" = None  # headers, host
     home: "Path | None" = None

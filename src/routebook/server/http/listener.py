@@ -34,7 +34,7 @@ class HttpListener:
         self._on_listening = on_listening
         self._task: asyncio.Task[None] | None = None
         self._server: HttpServer | None = None
-        self._socket = open_socket(host, port, chosen_by="--http")
+        self._socket = open_socket(host, port, option="--http")
         self.port: int = self._socket.getsockname()[1]
         self.address = f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 

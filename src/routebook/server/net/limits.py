@@ -1,4 +1,4 @@
-"""How much one peer, and all of them, may take: connections, requests a second, memory for what waits."""
+"""Limits on connections and requests, per address and in total."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -20,14 +20,16 @@ NAMES: Final = (
     "topics_per_registration",
     "name_length",
 )
-_BURST_S: Final = 2.0  # so many seconds' worth of requests may come at once
-_BROKER_LOOK_S: Final = 1.0
-_LEAST_RESERVE: Final = 16  # connections beyond the limit that brokers may have
-_MOST_RESERVE: Final = 128  # open files allow for as many
+_BURST_S: Final = 2.0  # the token bucket holds the requests of this time
+_BROKER_HOSTS_AGE_S: Final = 1.0
+# connections beyond the limit that are reserved for brokers; the limit on open files allows for the maximum
+_MIN_RESERVE: Final = 16
+_MAX_RESERVE: Final = 128
+_UNLIMITED: Final = 1 << 62
 
 
 class Host:
-    """One address that is connected, however often, and the requests that it may still send just now."""
+    """One client address: its number of connections, and a token bucket for its requests."""
 
     __slots__ = ("_filled_at", "_tokens", "connections", "name")
 
@@ -39,8 +41,7 @@ class Host:
 
     def take_token(self, now: float, *, per_second: int) -> bool:
         """Take a token from the bucket; False: it is empty."""
-        most = per_second * _BURST_S
-        tokens = min(most, self._tokens + (now - self._filled_at) * per_second)
+        tokens = min(per_second * _BURST_S, self._tokens + (now - self._filled_at) * per_second)
         self._filled_at = now
         if tokens < 1.0:
             self._tokens = tokens
@@ -50,7 +51,7 @@ class Host:
 
 
 class Limits:
-    """Who is connected from where, and whether one more may. `exceeded` counts what was refused, by limit."""
+    """Counts connections per address and rejects those beyond a limit. `exceeded` counts rejections by limit."""
 
     def __init__(
         self,
@@ -58,29 +59,29 @@ class Limits:
         *,
         exceeded: dict[str, int],
         time: Callable[[], float],
-        max_files: int | None = None,
+        max_files: int = _UNLIMITED,
     ) -> None:
-        """`max_files`: connections that this process can have at all."""
-        most = min(limit for limit in (settings.connections or None, max_files, 1 << 62) if limit is not None)
+        """`max_files` is the number of connections that the limit on open files allows."""
+        max_connections = min(settings.connections or _UNLIMITED, max_files)
         self.settings = settings
         self.exceeded = exceeded
         self.time = time
         self.hosts: dict[str, Host] = {}
         self.connections = 0
-        self._most = most
-        self._most_of_one = settings.connections_per_address or most
-        self._reserve = max(_LEAST_RESERVE, min(_MOST_RESERVE, most // 50))
-        self.broker_hosts: Callable[[], Iterable[str]] = tuple  # they come in even when there is no room for others
+        self._max_connections = max_connections
+        self._max_per_host = settings.connections_per_address or max_connections
+        self._reserve = max(_MIN_RESERVE, min(_MAX_RESERVE, max_connections // 50))
+        self.broker_hosts: Callable[[], Iterable[str]] = tuple  # these hosts may use the reserve
         self._known_brokers: frozenset[str] = frozenset()
-        self._looked_at = float("-inf")
+        self._known_at = float("-inf")
 
     def enter(self, name: str) -> Host | None:
-        """One more connection from this address; None if that is one too many."""
+        """Count one more connection from this host; None: it exceeds a limit."""
         host = self.hosts.get(name)
-        if host is not None and host.connections >= self._most_of_one:
+        if host is not None and host.connections >= self._max_per_host:
             self.exceeded["connections_per_address"] += 1
             return None
-        if self.connections >= self._most and not self._is_wanted(name):
+        if self.connections >= self._max_connections and not self._may_use_reserve(name):
             self.exceeded["connections"] += 1
             return None
         if host is None:
@@ -95,18 +96,18 @@ class Limits:
         if not host.connections:
             del self.hosts[host.name]
 
-    def _is_wanted(self, name: str) -> bool:
-        if self.connections >= self._most + self._reserve:
+    def _may_use_reserve(self, name: str) -> bool:
+        if self.connections >= self._max_connections + self._reserve:
             return False
         now = self.time()
-        if now - self._looked_at >= _BROKER_LOOK_S:
-            self._looked_at = now
+        if now - self._known_at >= _BROKER_HOSTS_AGE_S:
+            self._known_at = now
             self._known_brokers = frozenset(self.broker_hosts())
         return name in self._known_brokers
 
 
 def limits_health(limits: Limits, *, buffer_bytes: int, is_busy: bool) -> Part:
-    """The health component `limits`: degraded while look-ups are rejected because of overload."""
+    """Return the health component `limits`: degraded while look-ups are rejected because of overload."""
     facts: dict[str, Fact] = {
         "connections": limits.connections,
         "addresses": len(limits.hosts),

@@ -1,4 +1,4 @@
-"""Opens the listening socket, and says why where it cannot."""
+"""Opens the listening socket; errors name the process that uses the port."""
 
 import contextlib
 import errno
@@ -13,11 +13,11 @@ _TCP_LISTEN: Final = "0A"
 
 
 def open_socket(
-    host: str, port: int, *, receive_bytes: int = 0, send_bytes: int = 0, chosen_by: str = "--listen"
+    host: str, port: int, *, receive_bytes: int = 0, send_bytes: int = 0, option: str = "--listen"
 ) -> socket.socket:
-    """A listening socket on the first address of `host`. Sizes of 0 leave the system's. Raises ListenError.
+    """Return a listening socket on the first address of `host`. Raises ListenError.
 
-    `chosen_by` is the option that people choose this port with.
+    Buffer sizes of 0 keep the default of the system. `option` is the command-line option that sets this port.
     """
     shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
@@ -25,45 +25,44 @@ def open_socket(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except (socket.gaierror, UnicodeError) as error:
-        raise ListenError(f"cannot listen on {shown}: {host} is not an address of anything ({error})") from None
+        raise ListenError(f"cannot listen on {shown}: the host name is unknown ({error})") from None
     sock = socket.socket(family, kind, protocol)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)  # `::` takes IPv4 as well, as in Java
-        for option, size in ((socket.SO_RCVBUF, receive_bytes), (socket.SO_SNDBUF, send_bytes)):
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)  # `::` accepts IPv4 as well, as in Java
+        for buffer, size in ((socket.SO_RCVBUF, receive_bytes), (socket.SO_SNDBUF, send_bytes)):
             if size > 0:
-                sock.setsockopt(socket.SOL_SOCKET, option, size)  # accepted sockets inherit it
+                sock.setsockopt(socket.SOL_SOCKET, buffer, size)  # accepted sockets inherit the size
         sock.setblocking(False)
         sock.bind(address)
         sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
-        raise ListenError(f"cannot listen on {shown}: {_reason(error, port, chosen_by)}") from None
+        raise ListenError(f"cannot listen on {shown}: {_reason(error, port, option)}") from None
     return sock
 
 
-def _reason(error: OSError, port: int, chosen_by: str) -> str:
+def _reason(error: OSError, port: int, option: str) -> str:
     match error.errno:
         case errno.EADDRINUSE:
-            holder = find_listener(port)
-            who = f"by {holder}" if holder else "by another process"
-            return f"the port is in use {who}; stop that one, or choose another port with {chosen_by} HOST:PORT"
+            user = find_listener(port) or "another process"
+            return f"the port is in use by {user}; stop it, or choose another port with {option} HOST:PORT"
         case errno.EACCES:
-            return f"this user may not use that port; choose one above 1023 with {chosen_by} HOST:PORT"
+            return f"this user may not use the port; choose one above 1023 with {option} HOST:PORT"
         case errno.EADDRNOTAVAIL:
-            return f"that address is not one of this machine; choose another with {chosen_by} HOST:PORT"
+            return f"this machine does not have the address; choose another with {option} HOST:PORT"
         case _:
             return error.strerror or str(error)
 
 
 def find_listener(port: int) -> str | None:
-    """Which process listens on a port, where the system tells (Linux, and processes of the same user)."""
+    """Return the process that listens on a port: on Linux, for processes of the same user."""
     inodes = _listening_inodes(port)
     if not inodes:
         return None
     for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it ended meanwhile, or is somebody else's
+        with contextlib.suppress(OSError):  # the process has ended, or belongs to another user
             if any(_target(handle) in inodes for handle in (process / "fd").iterdir()):
                 name = (process / "comm").read_text(errors="replace").strip()
                 return f"process {process.name} ({name})"
@@ -74,7 +73,7 @@ def _target(handle: Path) -> str | None:
     try:
         return str(handle.readlink())
     except OSError:
-        return None  # closed meanwhile
+        return None  # closed by now
 
 
 def _listening_inodes(port: int) -> set[str]:

@@ -1,4 +1,4 @@
-"""Denied requests are recorded, and a flood of them takes little room without losing count."""
+"""Denied requests are recorded; a flood of them adds few records, whose counts add up."""
 
 from routebook.events import Asked, RequestDenied
 from routebook.journal.record import Record
@@ -8,7 +8,7 @@ from routebook.server.state.recorder import Recorder
 
 
 class Listener:
-    """Keeps what is published."""
+    """Collects the published events."""
 
     def __init__(self) -> None:
         self.events: list[object] = []
@@ -27,7 +27,7 @@ def denials() -> tuple[Denials, Listener]:
     return Denials(recorder, lambda: 1), listener
 
 
-def test_the_first_is_recorded_at_once_with_all_that_is_known() -> None:
+def test_the_first_denial_is_recorded_at_once() -> None:
     denying, listener = denials()
     denying.denied(code=100, why="x has no admin_write", peer="10.0.0.1:5", who="x")
     (event,) = listener.events
@@ -35,7 +35,7 @@ def test_the_first_is_recorded_at_once_with_all_that_is_known() -> None:
     assert event == RequestDenied(code=100, why="x has no admin_write", peer="10.0.0.1:5", who="x")
 
 
-def test_more_of_the_same_is_counted() -> None:
+def test_repetitions_are_counted() -> None:
     denying, listener = denials()
     for port in range(1000):
         denying.denied(code=105, why="not signed", peer=f"10.0.0.1:{port}")
@@ -48,10 +48,10 @@ def test_more_of_the_same_is_counted() -> None:
     assert len(listener.denied) == 3
 
 
-def test_a_flood_of_different_ones_is_bounded_and_counted() -> None:
+def test_a_flood_of_different_denials_is_bounded_and_counted() -> None:
     denying, listener = denials()
     for number in range(100_000):
-        denying.denied(code=105, why=f"nobody has the access key {number % 5000}", peer=f"10.0.{number % 7}.1:1")
+        denying.denied(code=105, why=f"unknown access key {number % 5000}", peer=f"10.0.{number % 7}.1:1")
     denying.flush()
     assert len(listener.events) <= 201
     assert sum(event.count for event in listener.denied) == denying.total == 100_000

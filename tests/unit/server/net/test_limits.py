@@ -1,4 +1,4 @@
-"""Counting who is there, and deciding about one more."""
+"""Limits on connections and requests."""
 
 from collections import defaultdict
 
@@ -27,58 +27,58 @@ class Clock:
         return self.now
 
 
-def limits(clock: Clock | None = None, *, files: int | None = None, **given: int) -> Limits:
+def limits(clock: Clock | None = None, *, files: int = 1 << 62, **given: int) -> Limits:
     settings = {**{name: getattr(NO_LIMITS, name) for name in LimitSettings.__struct_fields__}, **given}
     return Limits(LimitSettings(**settings), exceeded=defaultdict(int), time=clock or Clock(), max_files=files)
 
 
-def test_zero_is_no_limit() -> None:
-    counting = limits()
+def test_zero_means_no_limit() -> None:
+    limits_in_use = limits()
     for number in range(5000):
-        assert counting.enter(f"h{number % 3}") is not None
-    assert counting.exceeded == {}
+        assert limits_in_use.enter(f"h{number % 3}") is not None
+    assert limits_in_use.exceeded == {}
 
 
-def test_so_many_from_one_address() -> None:
-    counting = limits(connections_per_address=2)
-    first, second = counting.enter("a"), counting.enter("a")
+def test_connections_per_address() -> None:
+    limits_in_use = limits(connections_per_address=2)
+    first, second = limits_in_use.enter("a"), limits_in_use.enter("a")
     assert first is not None
     assert first is second
-    assert counting.enter("a") is None
-    assert counting.enter("b") is not None
-    assert counting.exceeded == {"connections_per_address": 1}
-    counting.leave(first)
-    assert counting.enter("a") is not None
+    assert limits_in_use.enter("a") is None
+    assert limits_in_use.enter("b") is not None
+    assert limits_in_use.exceeded == {"connections_per_address": 1}
+    limits_in_use.leave(first)
+    assert limits_in_use.enter("a") is not None
 
 
-def test_nothing_is_remembered_of_who_has_left() -> None:
-    counting = limits(connections=10)
+def test_hosts_without_connections_are_forgotten() -> None:
+    limits_in_use = limits(connections=10)
     for number in range(1000):
-        host = counting.enter(f"h{number}")
+        host = limits_in_use.enter(f"h{number}")
         assert host is not None
-        counting.leave(host)
-    assert counting.hosts == {}
-    assert counting.connections == 0
+        limits_in_use.leave(host)
+    assert limits_in_use.hosts == {}
+    assert limits_in_use.connections == 0
 
 
 @pytest.mark.parametrize("how", [{"connections": 100}, {"files": 100}])
-def test_so_many_in_all_and_brokers_still_come_in(how: dict[str, int]) -> None:
+def test_brokers_may_use_a_reserve_beyond_the_limit(how: dict[str, int]) -> None:
     clock = Clock()
-    counting = limits(clock, **how)
+    limits_in_use = limits(clock, **how)
     for number in range(100):
-        assert counting.enter(f"h{number}") is not None
-    assert counting.enter("new") is None
-    counting.broker_hosts = lambda: ["broker"]
+        assert limits_in_use.enter(f"h{number}") is not None
+    assert limits_in_use.enter("new") is None
+    limits_in_use.broker_hosts = lambda: ["broker"]
     clock.now += 2
-    assert counting.enter("new") is None
-    assert counting.enter("broker") is not None
-    assert counting.exceeded == {"connections": 2}
-    for _ in range(50):  # nor may those take everything
-        counting.enter("broker")
-    assert counting.connections == 116
+    assert limits_in_use.enter("new") is None
+    assert limits_in_use.enter("broker") is not None
+    assert limits_in_use.exceeded == {"connections": 2}
+    for _ in range(50):  # the reserve has a limit, too
+        limits_in_use.enter("broker")
+    assert limits_in_use.connections == 116
 
 
-def test_requests_of_an_address_fill_up_again() -> None:
+def test_the_token_bucket_refills() -> None:
     host = Host("h")
     assert [host.take_token(100.0, per_second=5) for _ in range(12)] == [True] * 10 + [False] * 2
     assert [host.take_token(101.0, per_second=5) for _ in range(7)] == [True] * 5 + [False] * 2
@@ -86,7 +86,7 @@ def test_requests_of_an_address_fill_up_again() -> None:
 
 
 def test_every_limit_has_a_setting() -> None:
-    """And the other way round, but for the one setting that is older than the others."""
+    """And every setting has a limit, except one setting that is older."""
     keys = {key.rpartition(".")[2].lower() for key in Settings.build().values if key.startswith("routebook.limits.")}
     names = {name.replace("_", "") for name in NAMES}
     assert {key.replace("busymillis", "busy") for key in keys} == names - {"inflatedbytes", "topicsperregistration"}

@@ -1,4 +1,4 @@
-"""The listening socket, and why there is none."""
+"""The listening socket, and the errors if it cannot be opened."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ from routebook.errors import ListenError
 from routebook.server.net.listeners import find_listener, open_socket
 
 
-def test_port_0_takes_a_free_one() -> None:
+def test_port_0_selects_a_free_port() -> None:
     with open_socket("127.0.0.1", 0) as sock:
         assert sock.getsockname()[1] > 0
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)
@@ -29,7 +29,7 @@ def test_buffer_sizes_are_inherited_by_connections() -> None:
             assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) in {30_000, 60_000}
 
 
-def test_the_holder_of_a_port_is_found() -> None:
+def test_the_error_names_the_process_that_uses_the_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         found = find_listener(port)
@@ -39,15 +39,16 @@ def test_the_holder_of_a_port_is_found() -> None:
             open_socket("127.0.0.1", port)
 
 
-def test_nobody_is_found_where_nobody_listens() -> None:
+def test_an_unused_port_has_no_listener() -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     assert find_listener(port) is None
 
 
 @pytest.mark.parametrize(
-    ("host", "why"), [("192.0.2.1", "not one of this machine"), ("no such host", "is not an address of anything")]
+    ("host", "why"),
+    [("192.0.2.1", "this machine does not have the address"), ("no such host", "the host name is unknown")],
 )
-def test_hosts_that_cannot_be(host: str, why: str) -> None:
+def test_invalid_hosts(host: str, why: str) -> None:
     with pytest.raises(ListenError, match=why):
         open_socket(host, 0)
