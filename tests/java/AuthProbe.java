@@ -1,6 +1,6 @@
-// A producer and mqadmin as people use them, with credentials or without. Arguments: NameServer, topic, access key and
-// secret key (or nothing). One line {"what", "said"} for the message sent, and one for each mqadmin command, which
-// takes its credentials from conf/tools.yml in ROCKETMQ_HOME, as ever.
+// A producer and mqadmin, with or without credentials. Arguments: NameServer, topic, access key and secret key (or
+// neither). Prints one line {"what", "said"} for the sent message and one for each mqadmin command, which reads its
+// credentials from conf/tools.yml in ROCKETMQ_HOME.
 
 import com.alibaba.fastjson2.JSONObject;
 import java.io.ByteArrayOutputStream;

@@ -1,5 +1,5 @@
-// Many mqadmin commands in one JVM: a line of stdin is a command with its arguments, separated by tabs; what it printed comes
-// between a line "<<<" and a line ">>>". An empty line is mqadmin without arguments. `clusterRT` ends after one round.
+// Many mqadmin commands in one JVM: a line of stdin is a command with its arguments, separated by tabs; its output is
+// printed between the lines "<<<" and ">>>". An empty line is mqadmin without arguments. `clusterRT` ends after one round.
 
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
@@ -35,8 +35,8 @@ public class MqAdmin {
         Runtime.getRuntime().halt(0);
     }
 
-    // A client's shutdown waits up to three seconds for a thread that polls a queue: wake it. `clusterRT` goes on for ever:
-    // when it sleeps between two rounds, that is the end of it.
+    // The shutdown of a client waits up to three seconds for a thread that polls a queue: wake it. `clusterRT` never ends:
+    // interrupt it when it sleeps between two rounds.
     private static void hurry() {
         Thread commands = Thread.currentThread();
         Thread waker = new Thread(() -> {

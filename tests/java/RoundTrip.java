@@ -1,5 +1,5 @@
-// A round trip by the Java client: RoundTrip NAMESERVERS TOPIC COUNT [ordered]. With `ordered`, all messages of a key go to
-// one queue and must come back in the order they were sent. The last line: "sent 20 received 20" (and "in order").
+// A round trip with the Java client: RoundTrip NAMESERVERS TOPIC COUNT [ordered]. With `ordered`, all messages of a key go
+// to one queue and must arrive in the order of sending. The last line: "sent 20 received 20" (and "in order").
 
 import java.util.ArrayList;
 import java.util.Collections;
@@ -66,7 +66,7 @@ public class RoundTrip {
         String order = ordered ? (inOrder(received) ? " in order" : " out of order: " + received) : "";
         System.out.println("sent " + sent + " received " + new TreeSet<>(received).size() + order);
         System.out.flush();
-        Runtime.getRuntime().halt(0); // an orderly shutdown takes seconds and proves nothing here
+        Runtime.getRuntime().halt(0); // skips the shutdown, which takes seconds
     }
 
     private static void take(List<MessageExt> messages, List<Integer> seen) {

@@ -1,5 +1,5 @@
-// The Java client's own reading of routes: for each line {"topic", "route", "other"} of the input, one line with the
-// queues that it would publish and subscribe to, and whether it takes "other" for a change.
+// Routes as the Java client reads them: for each line {"topic", "route", "other"} of the input, one line with the
+// queues that it publishes and subscribes to, and whether it considers "other" a change.
 
 import com.alibaba.fastjson2.JSON;
 import com.alibaba.fastjson2.JSONArray;

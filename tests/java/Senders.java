@@ -1,7 +1,7 @@
-// Producers under trouble: Senders NAMESERVERS TOPIC SECONDS [NAMESERVERS-OF-NEWCOMERS]. One has been there before and sends
-// every 50 ms; every half second a newcomer starts, which knows no route, sends once and leaves. A line "ready" when the first
-// send is through. The last line: "old sent N failed M; new sent N failed M; longest S" with the longest time, in seconds, in
-// which newcomers failed.
+// Producers during a disturbance: Senders NAMESERVERS TOPIC SECONDS [NAMESERVERS-OF-NEW-PRODUCERS]. One producer sends every
+// 50 ms from the start; every half second a new producer starts without a route, sends once and stops. Prints "ready" after
+// the first send. The last line is "old sent N failed M; new sent N failed M; longest S" with the longest time, in seconds,
+// in which new producers failed.
 
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;

@@ -1,4 +1,4 @@
-"""A round trip by the C++ SDK through its wheel: cpp_roundtrip.py NAMESERVER TOPIC COUNT. In a Python of its own."""
+"""A round trip with the C++ SDK through its wheel: cpp_roundtrip.py NAMESERVER TOPIC COUNT. Has its own environment."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ seen: set[bytes] = set()
 everything = threading.Event()
 
 
-def take(message: object) -> None:
+def receive(message: object) -> None:
     seen.add(message.body)
     if len(seen) == count:
         everything.set()
@@ -29,7 +29,7 @@ for number in range(count):
     sent += 1
 consumer = PushConsumer(f"{topic}-consumers")
 consumer.set_namesrv_addr(nameserver)
-consumer.subscribe(topic, take)
+consumer.subscribe(topic, receive)
 consumer.start()
 everything.wait(60)
 print(f"sent {sent} received {len(seen)}", flush=True)

@@ -1,4 +1,4 @@
-"""A round trip by gRPC through a proxy: grpc_roundtrip.py PROXY TOPIC GROUP COUNT. In a Python of its own."""
+"""A round trip over gRPC through a proxy: grpc_roundtrip.py PROXY TOPIC GROUP COUNT. Has its own environment."""
 
 import os
 import sys
@@ -18,11 +18,11 @@ consumer.startup()
 
 
 def receive() -> None:
-    """A new group begins with what comes after its first receive."""
+    """A new group starts with the messages after its first receive."""
     while not everything.is_set():
         try:
             messages = consumer.receive(16, 15)
-        except Exception as problem:  # the first may come before the proxy knows the settings
+        except Exception as problem:  # the first can precede the settings of the proxy
             problems.append(str(problem))
             time.sleep(0.5)
             continue
