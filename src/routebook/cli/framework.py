@@ -37,9 +37,18 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A command with subcommands."""
+    """A command with subcommands; the help lists them in the order of declaration."""
 
     command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, (command.help or "").partition("\n\n")[0]) for name, command in self.commands.items()]
+            )
 
 
 class Entry(NamedTuple):
@@ -58,7 +67,7 @@ class LazyGroup(Group):
         self.entries = entries
         self._package = package
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002

@@ -105,11 +105,15 @@ def print_json(value: Any) -> None:
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None) -> None:
     """Print a table; columns of numbers are right-aligned."""
     cells = [[printable(str(cell)) for cell in row] for row in rows]
-    right = [bool(cells) and all(row[at].isdigit() for row in cells) for at in range(len(headings))]
+    right = [bool(cells) and all(_is_number(row[at]) for row in cells) for at in range(len(headings))]
     if sys.stdout.isatty() and len(cells) <= _MAX_PRETTY_ROWS:
         _print_pretty(headings, cells, right, title)
     else:
         _print_plain(headings, cells, right, title)
+
+
+def _is_number(cell: str) -> bool:
+    return cell.removesuffix(" %").replace(".", "", 1).isdigit()
 
 
 def _print_plain(headings: Sequence[str], cells: list[list[str]], right: list[bool], title: str | None) -> None:

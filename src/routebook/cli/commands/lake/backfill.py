@@ -1,8 +1,8 @@
 """`routebook lake backfill`: rebuilds the tables of past days from the events in the lake."""
 
 from routebook.cli.framework import command, option
-from routebook.cli.lake_options import BuildOptions, build_options
-from routebook.cli.lake_session import open_pipeline, print_outcome
+from routebook.cli.lake.options import BuildOptions, build_options
+from routebook.cli.lake.session import open_pipeline, print_outcome
 from routebook.cli.output import json_option
 from routebook.cli.times import parse_day
 from routebook.errors import UsageError

@@ -1,8 +1,8 @@
 """`routebook lake build`: reads new journal records and updates the tables."""
 
 from routebook.cli.framework import command
-from routebook.cli.lake_options import BuildOptions, build_options
-from routebook.cli.lake_session import open_pipeline, print_outcome
+from routebook.cli.lake.options import BuildOptions, build_options
+from routebook.cli.lake.session import open_pipeline, print_outcome
 from routebook.cli.output import json_option
 
 

@@ -9,8 +9,8 @@ import click
 import msgspec
 
 from routebook.cli.framework import command, flag, option
-from routebook.cli.lake_options import BuildOptions, build_options
-from routebook.cli.lake_session import lake_lock, make_pipeline, spark_session, summary
+from routebook.cli.lake.options import BuildOptions, build_options
+from routebook.cli.lake.session import lake_lock, make_pipeline, spark_session, summary
 from routebook.cli.output import EXIT_OK, print_error, print_line
 
 if TYPE_CHECKING:

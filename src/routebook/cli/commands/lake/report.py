@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from routebook.cli.framework import argument, command, option
-from routebook.cli.lake_options import location_options
-from routebook.cli.lake_reading import as_of_option, open_for_reading
+from routebook.cli.lake.options import location_options
+from routebook.cli.lake.reading import as_of_option, open_for_reading
 from routebook.cli.output import EXIT_OK, json_option, print_json, print_line
 from routebook.errors import UsageError
 
@@ -45,7 +45,7 @@ def report(
     elif as_json:
         print_json(reports)
     else:
-        from routebook.cli.lake_report import show_reports
+        from routebook.cli.lake.report_tables import show_reports
 
         show_reports(reports)
     return EXIT_OK

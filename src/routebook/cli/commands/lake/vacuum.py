@@ -3,8 +3,8 @@
 import click
 
 from routebook.cli.framework import command, option
-from routebook.cli.lake_options import BuildOptions, build_options
-from routebook.cli.lake_session import open_pipeline, print_outcome
+from routebook.cli.lake.options import BuildOptions, build_options
+from routebook.cli.lake.session import open_pipeline, print_outcome
 from routebook.cli.output import json_option
 
 

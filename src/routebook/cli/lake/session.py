@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from routebook.cli.lake_options import BuildOptions
+from routebook.cli.lake.options import BuildOptions
 from routebook.cli.output import EXIT_NO, EXIT_OK, print_error, print_json, print_line
 from routebook.lake.errors import LakeExtraMissing, SparkFailed
 from routebook.lake.paths import Place

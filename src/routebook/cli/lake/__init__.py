@@ -1,0 +1,1 @@
+"""Shared parts of the lake commands: options, Spark session, reading, and reports as tables."""
