@@ -29,6 +29,7 @@ def test_the_contracts_hold(copy: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "line"),
     [

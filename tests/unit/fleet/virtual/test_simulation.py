@@ -137,6 +137,7 @@ def test_a_missing_fault_in_the_truth_is_detected(tmp_path: Path) -> None:
     assert any("not there" in wrong for wrong in disagreements(tmp_path, start_ms=START_MS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", ["", "force_register = false", 'acting_master = "compatible"'])
 def test_the_closed_form_equals_processing_every_heartbeat(
     terms: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -204,6 +205,7 @@ def test_mass_expiry_protection_keeps_brokers(tmp_path: Path) -> None:
     assert disagreements(tmp_path, start_ms=START_MS) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_names())
 def test_shipped_scenarios_run_in_virtual_time(name: str, tmp_path: Path) -> None:
     report = simulate(load_scenario(name), tmp_path, days=0.3, nameservers=2)
