@@ -1,11 +1,11 @@
-"""The numbers of the wire: request and response codes, version ordinals, languages, permission bits."""
+"""Constants of the protocol: request and response codes, version ordinals, languages, permission bits."""
 
 from enum import IntEnum
 from typing import Final
 
 
 class RequestCode(IntEnum):
-    """What a NameServer is asked, and the one thing (905) it tells brokers. Names are Java's."""
+    """Requests to a NameServer, and the one (905) that it sends to brokers. The names are Java's."""
 
     PUT_KV_CONFIG = 100
     GET_KV_CONFIG = 101
@@ -33,7 +33,7 @@ class RequestCode(IntEnum):
     NOTIFY_MIN_BROKER_ID_CHANGE = 905
 
 
-# What only operators ask: on disk before it is acknowledged. 217 is none of them, for brokers send it for new topics.
+# Requests of operators: on disk before they are acknowledged. 217 is not included: brokers send it for new topics.
 ADMIN_WRITES: Final = frozenset(
     {
         RequestCode.PUT_KV_CONFIG,
@@ -47,7 +47,7 @@ ADMIN_WRITES: Final = frozenset(
 
 
 class ResponseCode(IntEnum):
-    """What a NameServer answers."""
+    """Response codes of a NameServer."""
 
     SUCCESS = 0
     SYSTEM_ERROR = 1
@@ -66,8 +66,8 @@ FLAG_ONEWAY: Final = 2
 VERSION_3_0_11: Final = 37  # from here a registration body is a RegisterBrokerBody
 VERSION_4_9_4: Final = 401  # from here a route is answered in the standard JSON profile
 VERSION_5_0_0: Final = 413  # from here a compressed registration has a mapping section
-VERSION_5_3_1: Final = 475  # above this a caller understands GO_AWAY
-VERSION_5_5_0: Final = 513  # what this server stamps on everything it sends
+VERSION_5_3_1: Final = 475  # later clients understand GO_AWAY
+VERSION_5_5_0: Final = 513  # the version in all frames of this server
 
 LANGUAGES: Final = (
     "JAVA",
@@ -101,7 +101,7 @@ SYNC_BROKER_MEMBER_PREFIX: Final = "rmq_sys_SYNC_BROKER_MEMBER_"
 
 
 def version_text(version: int) -> str:
-    """`5.5.0`. Java: MQVersion's ordinals, two for each release since 4.0: its snapshot, then itself."""
+    """The version as text, such as `5.5.0`. Java: MQVersion has two ordinals per release since 4.0, snapshot first."""
     release = version - 213 + (version + 1) % 2
     if release < 0:
         return f"before 4.0 ({version})"

@@ -1,7 +1,7 @@
-"""What several NameServers disagree about, told as few sentences as possible, and who is likely stale.
+"""Compares the content of several NameServers: a short list of differences, and which NameServer is likely stale.
 
-A broker that one of them lacks takes its topics with it: that is one disagreement, not one for each topic. Topics of
-one broker that differ in the same way are one, too.
+A broker that is missing at one of them is one difference, together with its topics. Topics of one broker that differ
+in the same way are one difference, too.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,12 +12,12 @@ import msgspec
 
 from routebook.model import BrokerData, ClusterInfo, QueueData, TopicRoute
 
-# Where a server keeps and offers its things differs by nature, and passwords are not for showing.
+# Paths and addresses differ by nature, and passwords must not be shown.
 _NOT_COMPARED: Final = ("path", "home", "file", "listen", "listenport", "bindaddress", "hosts", "password")
 
 
 class Kind(StrEnum):
-    """What a disagreement is about."""
+    """The subject of a difference."""
 
     BROKER = "broker"  # a broker group, with its topics
     MEMBER = "member"  # an address of a group that both have
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """What one NameServer shows. Settings are None where it does not show them."""
+    """The content of one NameServer. `settings` is None if it does not return them."""
 
     who: str
     info: ClusterInfo
@@ -46,7 +46,7 @@ def without_order_config(routes: Mapping[str, TopicRoute]) -> dict[str, TopicRou
 
 
 class Disagreement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing, and what each NameServer has of it; None where it lacks it."""
+    """A difference: the value at each NameServer, None if it is missing there."""
 
     kind: Kind
     subject: str
@@ -57,16 +57,16 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @property
     def missing_at(self) -> list[str]:
-        """Who lacks it."""
+        """The NameServers without it."""
         return [who for who, value in self.values.items() if value is None]
 
 
-Entries: TypeAlias = Mapping[str, Mapping[str, QueueData]]  # broker → topic → its queues there
-Reachable: TypeAlias = Callable[[str], bool | None]  # by a broker's name; None: nobody looked
+Entries: TypeAlias = Mapping[str, Mapping[str, QueueData]]  # broker → topic → queues
+Reachable: TypeAlias = Callable[[str], bool | None]  # by broker name; None: not checked
 
 
 def disagreements(views: Sequence[View], *, reachable: Reachable = lambda _broker: None) -> list[Disagreement]:
-    """All of them: brokers first, then topics, KV and settings, each by name."""
+    """All differences: brokers first, then topics, KV and settings, each sorted by name."""
     found = [*_brokers(views), *_topics(views), *_orders(views), *_kv(views), *_settings(views)]
     return [_with_suspects(one, reachable) for one in found]
 
@@ -90,7 +90,7 @@ def _brokers(views: Sequence[View]) -> Iterable[Disagreement]:
 
 
 def _topics(views: Sequence[View]) -> Iterable[Disagreement]:
-    """Topics of brokers, among those NameServers that have the broker; those that differ in the same way together."""
+    """Topics of a broker, at the NameServers that have it; topics that differ in the same way are combined."""
     entries = {view.who: _entries(view) for view in views}
     for broker in sorted({broker for table in entries.values() for broker in table}):
         tables = {
@@ -120,7 +120,7 @@ def _entry_differences(queues: Mapping[str, QueueData | None]) -> Iterable[tuple
 
 
 def _orders(views: Sequence[View]) -> Iterable[Disagreement]:
-    """What routes say of a topic's order, where all have the topic."""
+    """The order configuration of topics that all NameServers have."""
     for topic in sorted(set.intersection(*(set(view.routes) for view in views)) if views else ()):
         orders = {view.who: view.routes[topic].order_topic_conf or None for view in views}
         if _differ(orders):
@@ -136,7 +136,7 @@ def _kv(views: Sequence[View]) -> Iterable[Disagreement]:
 
 
 def _settings(views: Sequence[View]) -> Iterable[Disagreement]:
-    """Those that all have: another version, or Java beside Routebook, has others."""
+    """Settings that all NameServers have: other versions, and Java, have different ones."""
     tables = {view.who: view.settings for view in views if view.settings is not None}
     shared = set.intersection(*map(set, tables.values())) if tables else set()
     for key in sorted(shared):
@@ -146,21 +146,21 @@ def _settings(views: Sequence[View]) -> Iterable[Disagreement]:
 
 
 def _with_suspects(one: Disagreement, reachable: Reachable) -> Disagreement:
-    """Who is likely stale: those that most contradict; where there is no majority, what the broker itself shows."""
+    """Add who is likely stale: the minority; without a majority, depending on whether the broker is reachable."""
     if one.kind is Kind.SETTING:
-        return one  # a matter of intent
+        return one  # may differ on purpose
     camps: dict[str | None, list[str]] = {}
     for who, value in one.values.items():
         camps.setdefault(value, []).append(who)
     largest = max(map(len, camps.values()))
     if largest * 2 > len(one.values):
         stale = [who for camp in camps.values() if len(camp) < largest for who in camp]
-        return msgspec.structs.replace(one, stale=stale, because=f"{largest} of {len(one.values)} say otherwise")
+        return msgspec.structs.replace(one, stale=stale, because=f"{largest} of {len(one.values)} differ from it")
     if one.kind is Kind.BROKER and (answers := reachable(one.subject)) is not None:
         if answers:
-            return msgspec.structs.replace(one, stale=one.missing_at, because="the broker takes connections")
+            return msgspec.structs.replace(one, stale=one.missing_at, because="the broker accepts connections")
         stale = [who for who, value in one.values.items() if value is not None]
-        return msgspec.structs.replace(one, stale=stale, because="the broker takes no connections")
+        return msgspec.structs.replace(one, stale=stale, because="the broker does not accept connections")
     return one
 
 

@@ -1,4 +1,4 @@
-"""What to do about it: the core decides and returns these, the shell performs them. Pure values."""
+"""Effects: actions that the core returns and the server performs. Pure values."""
 
 from typing import TypeAlias
 
@@ -8,7 +8,7 @@ from routebook.events import DownReason, RouteEvent
 
 
 class NotifyMinBroker(msgspec.Struct, frozen=True, kw_only=True):
-    """Tell these brokers, one-way, who the least id of their group is now (905)."""
+    """Notify these brokers, one-way, of the lowest broker id of their group (905)."""
 
     recipients: tuple[str, ...]
     min_broker_id: int
@@ -25,19 +25,19 @@ class CloseConnection(msgspec.Struct, frozen=True):
 
 
 class SaveKv(msgspec.Struct, frozen=True):
-    """Put this text on disk as the KV file before the request is acknowledged."""
+    """Write this text to the KV file before the request is acknowledged."""
 
     text: bytes
 
 
 class SaveSettings(msgspec.Struct, frozen=True):
-    """Put these keys on disk in the settings file before the request is acknowledged."""
+    """Write these keys to the settings file before the request is acknowledged."""
 
     changed: dict[str, str]
 
 
 class AskProduct(msgspec.Struct, frozen=True):
-    """clusterTest: ask the product environment's NameServers for this topic and answer with what they say."""
+    """clusterTest: look this topic up in the production environment, and reply with the result."""
 
     topic: str
 
@@ -47,7 +47,7 @@ Effect: TypeAlias = RouteEffect | SaveKv | SaveSettings | AskProduct
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What a change to the route tables came to: events to journal, effects to perform."""
+    """The result of a change to the route tables: events to journal, effects to perform."""
 
     events: tuple[RouteEvent, ...] = ()
     effects: tuple[RouteEffect, ...] = ()

@@ -1,39 +1,39 @@
-"""Everything that can go wrong, as one tree.
+"""All exceptions, as one tree.
 
 RoutebookError
-├── ProtocolError        bytes that are not the protocol: the connection closes, nothing is answered
-│   └── FrameTooLong     a frame beyond the limit
+├── ProtocolError        bytes that violate the protocol: the connection is closed without an answer
+│   └── FrameTooLong     a frame larger than the limit
 ├── RequestError         a request that is answered with a code other than 0
-│   ├── BadRequest       1   a field, name or body that cannot be used
-│   │   └── TooMuch      1   more than a limit allows; says which
-│   ├── NotReady         1   too early: the readiness gate is shut
-│   ├── Disabled         1   switched off by a setting
-│   ├── Busy             2   more requests than the server can take just now
-│   ├── Unsupported      3   a request code nobody handles
-│   ├── Denied           16  not over the wire, or not by this peer
+│   ├── BadRequest       1   an invalid field, name or body
+│   │   └── TooMuch      1   a limit is exceeded; names the limit
+│   ├── NotReady         1   the server does not answer look-ups yet
+│   ├── Disabled         1   disabled by a setting
+│   ├── Busy             2   the server is overloaded
+│   ├── Unsupported      3   an unknown request code
+│   ├── Denied           16  not allowed over the wire, or not for this peer
 │   ├── TopicNotExist    17  no route
 │   ├── NotFound         22  no such key or namespace
 │   └── GoingAway        1500 the server is shutting down
-├── ConnectionFailed     a client had no answer; says from whom, and why
-│   ├── Unreachable      nobody listens there, or the connection was closed
-│   ├── TimedOut         nothing came in time
-│   ├── NotANameServer   what came is something else: HTTP, TLS, garbage
-│   └── Untrusted        its certificate, or ours, is not accepted
-├── UsageError           what the caller gave cannot be used: addresses, credentials, TLS files
-├── MalformedRoute       a route that no client can use (an order configuration that does not parse)
-├── JournalError         a journal that cannot be read, or belongs to somebody else
+├── ConnectionFailed     a client got no answer; names the address and the reason
+│   ├── Unreachable      no listener, or the connection was closed
+│   ├── TimedOut         no answer within the timeout
+│   ├── NotANameServer   the answer is of another protocol
+│   └── Untrusted        one side rejects the other's certificate
+├── UsageError           invalid arguments: addresses, credentials, TLS files
+├── MalformedRoute       a route that clients cannot use (invalid order configuration)
+├── JournalError         a journal that cannot be used
 │   ├── JournalForeign   a journal of another NameServer
-│   ├── JournalVersion   a line of a format that this release does not read
-│   └── JournalDegraded  a record that was to be on disk is not: full, failing, read-only
+│   ├── JournalVersion   a line in a format that this release does not support
+│   └── JournalDegraded  a record could not be written: disk full, failing or read-only
 ├── SnapshotError        a snapshot that cannot be used
-├── HistoryError         the past cannot be told: no journal, or its index cannot be read just now
-└── StartError           the server does not start: what is wrong, where, what to do
+├── HistoryError         history is not available: no journal, or its index cannot be read
+└── StartError           the server cannot start; the message names the cause and a remedy
     ├── SettingsError    a settings file, variable or option
-    ├── HomeError        the home folder: unreadable, locked, foreign
+    ├── HomeError        the home folder is unreadable, locked or not ours
     ├── KvFileError      kvConfig.json cannot be read
-    ├── ListenError      the port cannot be had
+    ├── ListenError      the port cannot be opened
     ├── TlsError         a certificate, key or trust file
-    └── AccessFileError  the file of identities
+    └── AccessFileError  the identities file
 """
 
 from routebook.codes import ResponseCode
@@ -44,18 +44,18 @@ class RoutebookError(Exception):
 
 
 class ProtocolError(RoutebookError):
-    """These bytes are not the RocketMQ remoting protocol."""
+    """The bytes violate the RocketMQ remoting protocol."""
 
 
 class FrameTooLong(ProtocolError):
-    """A frame that announces more bytes than are allowed."""
+    """A frame that is larger than the limit."""
 
 
 class RequestError(RoutebookError):
-    """A request that is answered with `code` and a remark that says what is wrong.
+    """A request that is answered with `code` and a remark that describes the problem.
 
-    `with_header` is true where Java's answer carries an empty response header (`extFields: {}`).
-    A client sets `address` to the server that answered, and `code` where the answer has one that no class has.
+    `with_header` is true if Java's answer has an empty response header (`extFields: {}`).
+    A client sets `address` to the server that answered, and `code` if the answer has a code without a class.
     """
 
     code: int = ResponseCode.SYSTEM_ERROR
@@ -71,11 +71,11 @@ class RequestError(RoutebookError):
 
 
 class BadRequest(RequestError):
-    """A field, name or body that cannot be used."""
+    """An invalid field, name or body."""
 
 
 class TooMuch(BadRequest):
-    """More than a limit allows; `limit` is the name that the limit has among the metrics."""
+    """A limit is exceeded; `limit` is its name in the metrics."""
 
     def __init__(self, remark: str, *, limit: str) -> None:
         super().__init__(remark)
@@ -83,27 +83,27 @@ class TooMuch(BadRequest):
 
 
 class NotReady(RequestError):
-    """The readiness gate is shut."""
+    """The server does not answer look-ups yet (needWaitForService)."""
 
 
 class Disabled(RequestError):
-    """Switched off by a setting."""
+    """Disabled by a setting."""
 
 
 class Busy(RequestError):
-    """More requests than the server can take just now."""
+    """The server is overloaded."""
 
     code = ResponseCode.SYSTEM_BUSY
 
 
 class Unsupported(RequestError):
-    """A request code nobody handles."""
+    """An unknown request code."""
 
     code = ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
 
 class Denied(RequestError):
-    """Not over the wire, or not by this peer."""
+    """Not allowed over the wire, or not for this peer."""
 
     code = ResponseCode.NO_PERMISSION
 
@@ -121,13 +121,13 @@ class NotFound(RequestError):
 
 
 class GoingAway(RequestError):
-    """The server is shutting down and wants to be left."""
+    """The server is shutting down; clients should use another one."""
 
     code = ResponseCode.GO_AWAY
 
 
 class ConnectionFailed(RoutebookError):
-    """No answer was had from `address`; `why` is a clause that says what happened there."""
+    """No answer from `address`; `why` is a clause that describes the reason."""
 
     def __init__(self, address: str, why: str) -> None:
         super().__init__(address, why)
@@ -139,31 +139,31 @@ class ConnectionFailed(RoutebookError):
 
 
 class Unreachable(ConnectionFailed):
-    """Nobody listens there, the name is unknown, or the connection was closed."""
+    """No listener, an unknown host name, or a closed connection."""
 
 
 class TimedOut(ConnectionFailed):
-    """Nothing came in time."""
+    """No answer within the timeout."""
 
 
 class NotANameServer(ConnectionFailed):
-    """Something else listens there."""
+    """The server uses another protocol."""
 
 
 class Untrusted(ConnectionFailed):
-    """TLS was spoken, and one side does not accept the other's certificate."""
+    """One side rejects the other's TLS certificate."""
 
 
 class UsageError(RoutebookError):
-    """What the caller gave cannot be used; the message says why."""
+    """Invalid arguments; the message describes the problem."""
 
 
 class MalformedRoute(RoutebookError):
-    """A route that no client can use."""
+    """A route that clients cannot use."""
 
 
 class JournalError(RoutebookError):
-    """A journal, or a line of it, that cannot be used; the message says why."""
+    """A journal, or a line of it, cannot be used; the message describes the problem."""
 
 
 class JournalForeign(JournalError):
@@ -171,27 +171,27 @@ class JournalForeign(JournalError):
 
 
 class JournalVersion(JournalError):
-    """A line of a format version that this release does not read."""
+    """A line in a format version that this release does not support."""
 
 
 class JournalDegraded(JournalError):
-    """A record is not on disk because the disk does not take it; the message says why."""
+    """A record could not be written to disk; the message describes the problem."""
 
 
 class SnapshotError(RoutebookError):
-    """A snapshot that cannot be used; the message says why."""
+    """A snapshot cannot be used; the message describes the problem."""
 
 
 class HistoryError(RoutebookError):
-    """The past cannot be told just now; the message says why."""
+    """History is not available; the message describes the problem."""
 
 
 class StartError(RoutebookError):
-    """The server does not start; the message says what is wrong, where, and what to do."""
+    """The server cannot start; the message names the cause, the place and a remedy."""
 
 
 class SettingsError(StartError):
-    """A settings file, environment variable or option that cannot be used."""
+    """An invalid settings file, environment variable or option."""
 
 
 class HomeError(StartError):
@@ -203,7 +203,7 @@ class KvFileError(StartError):
 
 
 class ListenError(StartError):
-    """A port cannot be listened on."""
+    """A port cannot be opened."""
 
 
 class TlsError(StartError):
@@ -211,4 +211,4 @@ class TlsError(StartError):
 
 
 class AccessFileError(StartError):
-    """The file of identities cannot be used."""
+    """The identities file cannot be used."""

@@ -1,6 +1,6 @@
-"""What happened: all the tables learn is one of these, in order. Pure values; the lake imports this module alone.
+"""Events: every change of the tables, in order. Pure values; the lake imports this module only.
 
-Replaying the route events of a journal from empty rebuilds the route tables that wrote it.
+Replaying the route events of a journal rebuilds the route tables that wrote it.
 """
 
 from enum import StrEnum
@@ -14,31 +14,31 @@ from routebook.model import DataVersion, TopicQueueMappingInfo
 class DownReason(StrEnum):
     """Why a broker left the tables."""
 
-    UNREGISTERED = "unregistered"  # it said so itself (104 over its own connection)
-    DEREGISTERED = "deregistered"  # somebody else said so (104 over another connection)
+    UNREGISTERED = "unregistered"  # by its own request (104 over its own connection)
+    DEREGISTERED = "deregistered"  # by an operator (104 over another connection)
     CLOSED = "closed"  # its connection closed
-    IDLE = "idle"  # its connection was closed for idleness
+    IDLE = "idle"  # its connection was closed because it was idle
     EXPIRED = "expired"  # no heartbeat within its timeout
     REPLACED = "replaced"  # another address took its id, or it moved to another cluster
 
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of all kinds: `kind` is the tag on the wire of the journal."""
+    """Base of all kinds; `kind` is the tag in the journal."""
 
 
 class Asked(_Event, frozen=True, kw_only=True):
-    """Base of the kinds that a request brings about: who sent it, as far as is known."""
+    """Base of events that a request causes, with its sender if known."""
 
-    peer: str | None = None  # the caller's address
-    who: str | None = None  # the name it proved, where authentication is on
+    peer: str | None = None  # the address of the sender
+    who: str | None = None  # the authenticated name
     code: int | None = None  # the request code
 
 
 class ServerStarted(_Event, frozen=True, kw_only=True, tag_field="kind", tag="server_started"):
-    """This process began to serve.
+    """The server started.
 
-    `recovered` brokers are served as before until they return or expire. `cold` if the tables began empty though
-    there may have been brokers before: of these nothing more is known.
+    `recovered` brokers are served as before until they return or expire. With `cold` the tables started empty,
+    although brokers may have been registered before.
     """
 
     version: str
@@ -48,13 +48,13 @@ class ServerStarted(_Event, frozen=True, kw_only=True, tag_field="kind", tag="se
 
 
 class ServerStopped(_Event, frozen=True, kw_only=True, tag_field="kind", tag="server_stopped"):
-    """This process stopped in order."""
+    """The server shut down cleanly."""
 
     reason: str
 
 
 class BrokerUp(_Event, frozen=True, kw_only=True, tag_field="kind", tag="broker_up"):
-    """A member of a group came: its address was not under this id before."""
+    """A broker joined its group: a new address or id."""
 
     cluster: str
     broker: str
@@ -69,12 +69,12 @@ class BrokerUp(_Event, frozen=True, kw_only=True, tag_field="kind", tag="broker_
 
 
 class BrokerChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="broker_changed"):
-    """A living member changed something about itself or its group; carries the whole new state."""
+    """A registered broker changed something about itself or its group; contains the complete new state."""
 
     cluster: str
     broker: str
     broker_id: int
-    before_id: int  # differs from broker_id on a role switch
+    before_id: int  # differs from broker_id after a role change
     addr: str
     ha_addr: str | None = None
     timeout_ms: int
@@ -85,9 +85,9 @@ class BrokerChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="br
 
 
 class BrokerReturned(_Event, frozen=True, kw_only=True, tag_field="kind", tag="broker_returned"):
-    """A member that was known from before a restart, or kept while it was silent, registered again.
+    """A broker that was recovered after a restart, or kept by expiry protection, registered again.
 
-    It was up all the time, as far as routes show. If anything about it is new, other events tell that.
+    Its routes were available throughout. Changes are reported by other events.
     """
 
     cluster: str
@@ -97,7 +97,7 @@ class BrokerReturned(_Event, frozen=True, kw_only=True, tag_field="kind", tag="b
 
 
 class BrokerDown(Asked, frozen=True, kw_only=True, tag_field="kind", tag="broker_down"):
-    """A member of a group left."""
+    """A broker left its group."""
 
     cluster: str
     broker: str
@@ -107,7 +107,7 @@ class BrokerDown(Asked, frozen=True, kw_only=True, tag_field="kind", tag="broker
 
 
 class Queues(NamedTuple):
-    """A topic's queues on a broker; in the journal `[6,8,8,0]`, for thousands of topics come at once."""
+    """A topic's queues on a broker; in the journal a compact `[6,8,8,0]`."""
 
     perm: int
     read: int
@@ -116,23 +116,23 @@ class Queues(NamedTuple):
 
 
 class QueueChange(NamedTuple):
-    """The same before and after; in the journal a pair."""
+    """Queues before and after a change; in the journal a pair."""
 
     before: Queues
     after: Queues
 
 
 class TopicCause(StrEnum):
-    """Why queues of a broker changed."""
+    """Why the queues of a broker changed."""
 
-    REGISTRATION = "registration"  # the broker said so (103)
-    REGISTER_TOPIC = "register_topic"  # one topic was registered by itself (217)
-    ACTING_MASTER = "acting_master"  # its group lost its master: read only
+    REGISTRATION = "registration"  # the broker announced it (103)
+    REGISTER_TOPIC = "register_topic"  # a single topic was registered (217)
+    ACTING_MASTER = "acting_master"  # its group lost its master and is read-only
     REMOVAL = "removal"  # its group left
 
 
 class TopicsChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="topics_changed"):
-    """Topics of one broker were added, changed or removed, and why."""
+    """Topics of one broker were added, changed or removed."""
 
     broker: str
     cause: TopicCause
@@ -142,7 +142,7 @@ class TopicsChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="top
 
 
 class MappingsChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="mappings_changed"):
-    """Static-topic mappings under a broker's name: announced, or gone with it (`removed` names topics)."""
+    """Static-topic mappings of a broker were announced, or removed with it (`removed` contains topics)."""
 
     broker: str
     mappings: dict[str, TopicQueueMappingInfo] = {}
@@ -150,21 +150,21 @@ class MappingsChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="
 
 
 class PermissionWiped(Asked, frozen=True, kw_only=True, tag_field="kind", tag="permission_wiped"):
-    """Write permission was taken from all topics of a broker (205)."""
+    """The write permission of all topics of a broker was removed (205)."""
 
     broker: str
     topics: int
 
 
 class PermissionRestored(Asked, frozen=True, kw_only=True, tag_field="kind", tag="permission_restored"):
-    """Write permission was given back to all topics of a broker (327)."""
+    """The write permission of all topics of a broker was restored (327)."""
 
     broker: str
     topics: int
 
 
 class TopicDeleted(Asked, frozen=True, kw_only=True, tag_field="kind", tag="topic_deleted"):
-    """A topic was deleted on these brokers, queues and static mappings (216)."""
+    """The queues and static mappings of a topic were deleted on these brokers (216)."""
 
     topic: str
     cluster: str | None = None
@@ -182,7 +182,7 @@ class KvChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="kv_chan
 
 
 class SettingChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="setting_changed"):
-    """A run-time setting took another value (318)."""
+    """A setting was changed at run time (318)."""
 
     key: str
     before: str
@@ -190,10 +190,10 @@ class SettingChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="se
 
 
 class RequestDenied(Asked, frozen=True, kw_only=True, tag_field="kind", tag="request_denied"):
-    """A request was refused with NO_PERMISSION; over HTTP, with 401 or 403, where `code` is 0.
+    """A request was rejected with NO_PERMISSION; over HTTP with 401 or 403, and then `code` is 0.
 
-    `count` tells of more of the same (this peer's address, code and why) within a minute, after the first. A row
-    without a peer stands for all that came when the minute had its fill of distinct ones.
+    `count` is the number of equal denials (peer address, code and reason) within a minute, after the first. A row
+    without a peer counts all others when there were too many different ones in a minute.
     """
 
     code: int
@@ -202,27 +202,27 @@ class RequestDenied(Asked, frozen=True, kw_only=True, tag_field="kind", tag="req
 
 
 class HeartbeatMinute(_Event, frozen=True, kw_only=True, tag_field="kind", tag="heartbeat_minute"):
-    """How regularly a broker gave sign of life in one minute.
+    """The heartbeats of a broker in one minute.
 
-    `gaps_ms` counts the gaps that ended in this minute, by the greatest gap of their log bucket (`routebook.rollup`).
+    `gaps_ms` is a histogram of the gaps that ended in this minute, by log bucket (`routebook.rollup`).
     """
 
     cluster: str
     broker: str
     addr: str
-    minute_ms: int  # when the minute began
+    minute_ms: int  # start of the minute
     count: int
     gaps_ms: dict[int, int] = {}
     max_gap_ms: int = 0
 
 
 class LookupMinute(_Event, frozen=True, kw_only=True, tag_field="kind", tag="lookup_minute"):
-    """How often one client asked for one topic's route in one minute.
+    """The look-ups of one topic by one client in one minute.
 
-    `others` is the row of all that came when the minute had its fill of distinct keys: it names nobody.
+    With `others` the row counts all look-ups beyond the limit on keys; it has no topic and no client.
     """
 
-    minute_ms: int  # when the minute began
+    minute_ms: int  # start of the minute
     topic: str = ""
     client: str = ""
     language: str = ""
@@ -234,12 +234,12 @@ class LookupMinute(_Event, frozen=True, kw_only=True, tag_field="kind", tag="loo
 
 
 class PeerDiverged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="peer_diverged"):
-    """Another NameServer has had other routes for longer than propagation explains."""
+    """Another NameServer has had different routes for longer than propagation takes."""
 
     peer: str
     since_ms: int
     differences: int
-    topics: tuple[str, ...] = ()  # some of them, for a person to begin with
+    topics: tuple[str, ...] = ()  # examples
     brokers: tuple[str, ...] = ()
 
 
@@ -247,11 +247,11 @@ class PeerAgreed(_Event, frozen=True, kw_only=True, tag_field="kind", tag="peer_
     """Another NameServer has the same routes again."""
 
     peer: str
-    diverged_ms: int  # for how long it had not
+    diverged_ms: int  # duration of the difference
 
 
 class PreservationEntered(_Event, frozen=True, kw_only=True, tag_field="kind", tag="preservation_entered"):
-    """So many brokers fell silent at once that this NameServer suspects its own network and keeps their routes."""
+    """Expiry protection started: too many brokers became silent at once, and their routes are kept."""
 
     silent: int
     known: int
@@ -260,15 +260,15 @@ class PreservationEntered(_Event, frozen=True, kw_only=True, tag_field="kind", t
 
 
 class PreservationEnd(StrEnum):
-    """Why routes are no longer preserved."""
+    """Why expiry protection ended."""
 
-    RETURNED = "returned"  # enough of the silent brokers gave sign of life
-    TIMED_OUT = "timed_out"  # it lasted as long as the setting allows
-    SWITCHED_OFF = "switched_off"  # by a setting
+    RETURNED = "returned"  # enough of the silent brokers sent heartbeats again
+    TIMED_OUT = "timed_out"  # the maximum duration was reached
+    SWITCHED_OFF = "switched_off"  # disabled by a setting
 
 
 class PreservationLeft(_Event, frozen=True, kw_only=True, tag_field="kind", tag="preservation_left"):
-    """Routes are no longer preserved: brokers that are still silent expire as ever."""
+    """Expiry protection ended: brokers that are still silent expire."""
 
     reason: PreservationEnd
     lasted_ms: int
@@ -277,11 +277,10 @@ class PreservationLeft(_Event, frozen=True, kw_only=True, tag_field="kind", tag=
 
 
 class JournalHole(_Event, frozen=True, kw_only=True, tag_field="kind", tag="journal_hole"):
-    """Records `first_missing` to `last_missing` are not in the journal, and why.
+    """The records `first_missing` to `last_missing` are not in the journal.
 
-    `count` is greater than the numbers are many where an outage was so long that not each event got a number.
-    `certain` is false after a crash: numbering went on past every number that may have been handed out, and most of
-    them never were.
+    `count` can be larger than this range: in a long outage not every event gets a number. `certain` is false after a
+    crash: numbering resumed after all numbers that may have been in use, and most of them were not.
     """
 
     first_missing: int

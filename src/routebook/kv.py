@@ -1,4 +1,4 @@
-"""The KV configuration: namespaces of keys and values, kept whole in one file of Java's layout.
+"""KV configuration: namespaces of keys and values, stored in one file with Java's layout.
 
 {"configTable":{"ORDER_TOPIC_CONFIG":{"TopicTest":"broker-a:4"},"emptied":{}}}
 """
@@ -18,7 +18,7 @@ _encoder: Final = msgspec.json.Encoder()
 
 
 class KvStore:
-    """All namespaces. `revision` counts changes."""
+    """All namespaces. `revision` counts the changes."""
 
     __slots__ = ("_namespaces", "revision")
 
@@ -27,24 +27,24 @@ class KvStore:
         self.revision = 0
 
     def __len__(self) -> int:
-        """How many entries there are, over all namespaces."""
+        """The number of entries in all namespaces."""
         return sum(map(len, self._namespaces.values()))
 
     def get(self, namespace: str, key: str) -> str | None:
-        """The value; None where there is none, or where it is null."""
+        """The value; None if it is missing or null."""
         table = self._namespaces.get(namespace)
         return None if table is None else table.get(key)
 
     def list(self, namespace: str) -> Table | None:
-        """The namespace as it is, nulls included; None where there is none. Not to be changed by the caller."""
+        """The namespace, including null values; None if it is missing. Read-only."""
         return self._namespaces.get(namespace)
 
     def namespaces(self) -> Mapping[str, Table]:
-        """Everything. Not to be changed by the caller."""
+        """All namespaces. Read-only."""
         return self._namespaces
 
     def put(self, namespace: str, key: str, value: str | None) -> tuple[KvChanged, ...]:
-        """Set a value. Null is a value too: it is kept, and shows nowhere (Java: KVConfigManager.putKVConfig)."""
+        """Set a value. A null value is stored, and never returned (Java: KVConfigManager.putKVConfig)."""
         table = self._namespaces.setdefault(namespace, {})
         if key in table and table[key] == value:
             return ()
@@ -54,7 +54,7 @@ class KvStore:
         return (KvChanged(namespace=namespace, key=key, before=before, after=value),)
 
     def delete(self, namespace: str, key: str) -> tuple[KvChanged, ...]:
-        """Remove a key. A namespace that this empties stays."""
+        """Remove a key. The namespace stays, even without keys."""
         table = self._namespaces.get(namespace)
         if table is None or key not in table:
             return ()
@@ -63,14 +63,14 @@ class KvStore:
         return (KvChanged(namespace=namespace, key=key, before=before, deleted=True),)
 
     def encode(self) -> bytes:
-        """The file's content: one line, nulls left out, as Java writes it."""
+        """The content of the file as Java writes it: one line, without null values."""
         shown = {name: _without_nulls(table) for name, table in self._namespaces.items()}
         try:
             return _encoder.encode({"configTable": shown})
         except UnicodeEncodeError:
-            # half a surrogate pair has no UTF-8; Java writes a question mark
+            # Java: writes a lone surrogate, which has no UTF-8 form, as a question mark
             return _encoder.encode(
-                {"configTable": {_whole(name): _whole_table(table) for name, table in shown.items()}}
+                {"configTable": {_encodable(name): _encodable_table(table) for name, table in shown.items()}}
             )
 
 
@@ -78,9 +78,9 @@ def _without_nulls(table: Table) -> dict[str, str]:
     return {key: value for key, value in table.items() if value is not None}
 
 
-def _whole_table(table: dict[str, str]) -> dict[str, str]:
-    return {_whole(key): _whole(value) for key, value in table.items()}
+def _encodable_table(table: dict[str, str]) -> dict[str, str]:
+    return {_encodable(key): _encodable(value) for key, value in table.items()}
 
 
-def _whole(text: str) -> str:
+def _encodable(text: str) -> str:
     return _SURROGATE.sub("?", text)

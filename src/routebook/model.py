@@ -1,4 +1,4 @@
-"""The values that RocketMQ speaks of, as frozen structs, their fields in the wire's order (Java's names, sorted)."""
+"""RocketMQ's data types as frozen structs, with fields in the order of the wire (Java's names, sorted)."""
 
 from typing import NamedTuple
 
@@ -6,9 +6,9 @@ import msgspec
 
 
 class DataVersion(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    """How new a broker's topic table is; equal only if all three parts are."""
+    """The version of a broker's topic table; equal only if all three parts are."""
 
-    counter: int | None  # Java: an AtomicLong that a sender may null
+    counter: int | None  # Java: an AtomicLong; a sender may send null
     state_version: int
     timestamp: int
 
@@ -24,7 +24,7 @@ class QueueData(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class TopicConfig(msgspec.Struct, frozen=True, rename="camel", kw_only=True, gc=False):
-    """A topic as a broker declares it. What the NameServer does not use is not kept."""
+    """A topic as a broker announces it, without the fields that a NameServer does not use."""
 
     topic_name: str
     perm: int = 6
@@ -34,7 +34,7 @@ class TopicConfig(msgspec.Struct, frozen=True, rename="camel", kw_only=True, gc=
 
 
 class TopicQueueMappingInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    """Which physical queues of one broker carry a static topic's logical queues."""
+    """The physical queues of one broker that hold a static topic's logical queues."""
 
     bname: str | None = None
     curr_id_map: dict[int, int] | None = None
@@ -56,7 +56,7 @@ class BrokerData(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit
 
 
 class TopicRoute(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    """Where a topic lives. Java: TopicRouteData."""
+    """The brokers and queues of a topic. Java: TopicRouteData."""
 
     broker_datas: list[BrokerData]
     filter_server_table: dict[str, list[str]]
@@ -66,14 +66,14 @@ class TopicRoute(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit
 
 
 class ClusterInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """All broker groups, and which cluster has which."""
+    """All broker groups, and the groups of each cluster."""
 
     broker_addr_table: dict[str, BrokerData]
     cluster_addr_table: dict[str, list[str]]
 
 
 class TopicList(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    """A list of names; `broker_addr` only in the answer to 304."""
+    """A list of topics; `broker_addr` is set only in the answer to 304."""
 
     broker_addr: str | None = None
     topic_list: list[str]
@@ -88,7 +88,7 @@ class MemberGroup(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class BrokerKey(NamedTuple):
-    """What a lease hangs on. Java: BrokerAddrInfo."""
+    """The key of a lease. Java: BrokerAddrInfo."""
 
     cluster: str
     addr: str
@@ -110,7 +110,7 @@ class RegisterBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """One REGISTER_BROKER, decoded and checked."""
+    """A REGISTER_BROKER request, decoded and validated."""
 
     cluster: str
     broker: str
@@ -128,14 +128,14 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RegisterResult(msgspec.Struct, frozen=True):
-    """What a slave learns by registering: its master's addresses, where there is a living one."""
+    """The result of a registration: for a slave the addresses of its master, if there is one."""
 
     ha_addr: str | None = None
     master_addr: str | None = None
 
 
 class RoutePolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings that change how routes are kept and shown; they can change between two requests."""
+    """The settings that affect the route tables; they can change between two requests."""
 
     delete_topic_with_broker_registration: bool = False
     notify_min_broker_id_changed: bool = False

@@ -1,11 +1,11 @@
-"""Java's `java.util.Properties` text: read it as Java does, print it as 319 does, edit it so that Java reads it back.
+"""The text format of `java.util.Properties`: parses it as Java does, prints it as 319 does, edits files in place.
 
     logical line  =  natural lines joined by a backslash before the line end; leading blanks of each are dropped
     comment       =  first character is # or !  (a comment cannot be continued)
     entry         =  key  [blanks] [= or :] [blanks]  value       \\t \\n \\r \\f \\uXXXX, and \\x for any other x
 
-Bytes are ISO-8859-1 on disk and, in 318, UTF-8 that is read again as ISO-8859-1: every character above 0xff has to be
-written as \\uXXXX or it comes back as several others. Java does it so, and a file must mean the same to both.
+Bytes are ISO-8859-1 on disk and, in 318, UTF-8 that is decoded as ISO-8859-1, as in Java: a character above 0xff has to
+be written as \\uXXXX, or it becomes several other characters.
 """
 
 import re
@@ -29,7 +29,7 @@ class MalformedEscape(ValueError):
 
 
 class Entry(NamedTuple):
-    """A key and its value, and the line it begins on (from 1)."""
+    """A key, its value, and the number of its first line (from 1)."""
 
     key: str
     value: str
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 
 
 class _Logical(NamedTuple):
-    """A logical line: its text, and where in the file each of its natural lines begins and the whole ends."""
+    """A logical line: its text, where each of its natural lines starts in the file, and where it ends."""
 
     text: str
     line: int
@@ -46,43 +46,43 @@ class _Logical(NamedTuple):
     open: bool  # the file ends inside it, after a backslash
 
     def offset(self, index: int) -> int:
-        """Where in the file the character at `index` stands."""
+        """The position in the file of the character at `index`."""
         at, start = next(piece for piece in reversed(self.pieces) if piece[0] <= index)
         return start + index - at
 
 
 def decode_file(data: bytes) -> str:
-    """A file's bytes as text, for `parse` and `edit`."""
+    """Decode the bytes of a file for `parse` and `edit`."""
     return data.decode("iso-8859-1")
 
 
 def encode_file(text: str) -> bytes:
-    """Text that came out of `edit` as bytes."""
+    """Encode the result of `edit`."""
     return text.encode("iso-8859-1")
 
 
 def decode_wire(body: bytes) -> str:
-    """The body of a 318 as text: UTF-8 that is read again as ISO-8859-1. Java: MixAll.string2Properties."""
+    """Decode the body of a 318: UTF-8 that is read as ISO-8859-1. Java: MixAll.string2Properties."""
     return body.decode("utf-8", "replace").encode("utf-8").decode("iso-8859-1")
 
 
 def parse(text: str) -> list[Entry]:
-    """All entries in the order they stand; where a key is repeated, the last one counts."""
+    """All entries in order; if a key is repeated, the last one counts."""
     return [_entry(logical) for logical in _logical_lines(text)]
 
 
 def format_entries(entries: Iterable[tuple[str, str]]) -> str:
-    """As 319 prints them: sorted by key, nothing escaped. Java: MixAll.properties2String."""
+    """The entries as 319 prints them: sorted by key, without escapes. Java: MixAll.properties2String."""
     ordered = sorted(entries, key=lambda entry: entry[0].encode("utf-16-be", "surrogatepass"))
     text = "".join(f"{key}={value}\n" for key, value in ordered)
-    # Java prints half a surrogate pair as a question mark when it encodes
+    # Java: encodes a lone surrogate as a question mark
     return _SURROGATE.sub("?", text)
 
 
 def edit(text: str, changed: Mapping[str, str]) -> str:
-    """The same file with other values: comments, order, layout and foreign keys stay, new keys come at the end.
+    """Change values in a file: comments, order, layout and other keys stay, new keys are appended.
 
-    Never raises: an entry that does not parse is none of ours, and stays.
+    Never raises: an entry that does not parse stays unchanged.
     """
     logical_lines = list(_logical_lines(text))
     last_place = {_key(logical): number for number, logical in enumerate(logical_lines)}
@@ -92,7 +92,7 @@ def edit(text: str, changed: Mapping[str, str]) -> str:
         logical = logical_lines[number]
         key_end, value_start = _split(logical.text)
         value = _escape_value(changed[key])
-        # an empty value leaves nothing that would end a backslash in the separator, so it gets a separator of its own
+        # an empty value does not end a backslash in the separator, so it gets its own separator
         layout_stays = bool(value) and value_start < len(logical.text)
         before = text[done : logical.offset(value_start if layout_stays else key_end)]
         parts += [before, "" if layout_stays else "=", value]
@@ -106,7 +106,7 @@ def edit(text: str, changed: Mapping[str, str]) -> str:
         return edited
     line_end = "\r\n" if "\r\n" in text else "\n"
     if still_open:
-        edited += line_end * 2  # an empty line ends what a backslash left open
+        edited += line_end * 2  # an empty line ends an entry that ends with a backslash
     elif edited and not edited.endswith(("\n", "\r")):
         edited += line_end
     return edited + "".join(f"{_escape_key(key)}={_escape_value(value)}{line_end}" for key, value in new.items())
@@ -126,14 +126,14 @@ def _logical_lines(text: str) -> Iterator[_Logical]:
                     return
                 continue
             first_line = number
-        # counted from the end: a pattern would try every backslash of a line that is nothing else as the first one
+        # not by a pattern, which is quadratic on a line of backslashes
         continued = (len(stripped) - len(stripped.rstrip("\\"))) % 2 == 1
         pieces.append((len(content), start))
         content += stripped[:-1] if continued else stripped
         if continued and not at_end:
             if match.end() < len(text):
                 if not content:
-                    pieces = []  # a line of nothing but a backslash: the next one begins anew, and may be a comment
+                    pieces = []  # a line with only a backslash: the next one is a new logical line, or a comment
                 continue
             end = match.end()
         # Java: a lone backslash at the end of the file is an empty key, unless \r\n follows it
@@ -145,7 +145,7 @@ def _logical_lines(text: str) -> Iterator[_Logical]:
 
 
 def _split(logical: str) -> tuple[int, int]:
-    """Where the key ends and where the value begins."""
+    """The end of the key and the start of the value."""
     key_end, limit = 0, len(logical)
     while key_end < limit and logical[key_end] not in "=: \t\f":
         key_end += 2 if logical[key_end] == "\\" else 1
@@ -167,7 +167,7 @@ def _entry(logical: _Logical) -> Entry:
 
 
 def _key(logical: _Logical) -> str | None:
-    """The key alone; None where it does not parse."""
+    """The key; None if it does not parse."""
     try:
         return _unescape(logical.text[: _split(logical.text)[0]], logical.line)
     except MalformedEscape:
@@ -193,7 +193,7 @@ def _unescape(text: str, line: int) -> str:
             parts.append(_CONTROLS.get(escaped, escaped))
     parts.append(text[at:])
     joined = "".join(parts)
-    # two halves of a surrogate pair are one character
+    # join surrogate pairs
     return (
         joined.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
         if _SURROGATE.search(joined)

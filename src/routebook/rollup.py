@@ -1,7 +1,7 @@
-"""What is too frequent to journal one by one, summed up by the minute: log-bucket histograms and bounded counters.
+"""Per-minute rollups of frequent events: log-bucket histograms of heartbeats and bounded counters of look-ups.
 
-A bucket is named by the greatest value that falls into it. Up to 31 every value has its own; above, each power of
-two is cut into 16, so that a bucket is never wider than 1/16 of its values:
+A bucket is named by its largest value. Values up to 31 have a bucket each; above, each power of two is divided into
+16 buckets, so that a bucket is at most 1/16 as wide as its values:
 
     0 1 2 … 31 | 33 35 37 … 63 | 67 71 … 127 | … | 30719 31743 32767 | …
 """
@@ -12,28 +12,28 @@ from typing import Final, NamedTuple, TypeAlias
 from routebook.events import HeartbeatMinute, LookupMinute
 from routebook.model import BrokerKey
 
-_MOST_FRESH: Final = 256
-_SHARE_BITS: Final = 5  # a bucket keeps so many leading bits of a value
+_MAX_PENDING: Final = 256
+_LEADING_BITS: Final = 5  # of a value, which determine its bucket
 
 
 def bucket_of(value: int) -> int:
-    """The greatest value of the bucket that `value` (not negative) falls into."""
-    shift = value.bit_length() - _SHARE_BITS
+    """The bucket of a value (not negative), named by its largest value."""
+    shift = value.bit_length() - _LEADING_BITS
     if shift <= 0:
         return value
     return (((value >> shift) + 1) << shift) - 1
 
 
 def bucket_floor(bucket: int) -> int:
-    """The least value of a bucket."""
-    shift = bucket.bit_length() - _SHARE_BITS
+    """The smallest value of a bucket."""
+    shift = bucket.bit_length() - _LEADING_BITS
     return bucket if shift <= 0 else bucket >> shift << shift
 
 
-def percentile(counts: Mapping[int, int], share: float, *, greatest: int | None = None) -> int | None:
-    """About the value that `share` (0 to 1) of all values do not exceed; None if there are none.
+def percentile(counts: Mapping[int, int], share: float, *, max_value: int | None = None) -> int | None:
+    """The percentile for `share` (0 to 1), with an error of at most 1/32: the middle of its bucket. None if empty.
 
-    The middle of its bucket: wrong by 1/32 at most. `greatest` is the greatest value seen, where that is known.
+    `max_value` is the largest value, if known.
     """
     total = sum(counts.values())
     if not total:
@@ -43,19 +43,19 @@ def percentile(counts: Mapping[int, int], share: float, *, greatest: int | None 
         rank -= counts[bucket]
         if rank <= 0:
             middle = (bucket_floor(bucket) + bucket) // 2
-            return middle if greatest is None else min(middle, greatest)
-    return greatest if greatest is not None else max(counts)
+            return middle if max_value is None else min(middle, max_value)
+    return max_value if max_value is not None else max(counts)
 
 
-class _Beats:
-    """One broker's signs of life within the running minute, and when the last one came; None: it has left since."""
+class _Heartbeats:
+    """One broker's heartbeats in the current minute, and the time of the last one; None after the broker left."""
 
-    __slots__ = ("broker", "count", "fresh_ms", "gaps_ms", "last_ms", "max_gap_ms")
+    __slots__ = ("broker", "count", "gaps_ms", "last_ms", "max_gap_ms", "pending_ms")
 
     def __init__(self, broker: str, now_ms: int) -> None:
         self.broker = broker
         self.last_ms: int | None = now_ms
-        self.fresh_ms: list[int] = []  # gaps that are not in the histogram yet: a beat has no time for that
+        self.pending_ms: list[int] = []  # gaps that are not in the histogram yet: keeps `beat` cheap
         self.clear(count=1)
 
     def clear(self, *, count: int = 0) -> None:
@@ -63,51 +63,51 @@ class _Beats:
         self.max_gap_ms = 0
         self.gaps_ms: dict[int, int] = {}
 
-    def sort_in(self) -> None:
-        for gap in self.fresh_ms:
+    def add_pending(self) -> None:
+        for gap in self.pending_ms:
             gap = max(0, gap)
             bucket = bucket_of(gap)
             self.gaps_ms[bucket] = self.gaps_ms.get(bucket, 0) + 1
             self.max_gap_ms = max(self.max_gap_ms, gap)
-        self.fresh_ms.clear()
+        self.pending_ms.clear()
 
 
 class HeartbeatRollup:
-    """Counts signs of life per broker; `take` gives the minute's rows and begins the next."""
+    """Counts heartbeats per broker; `take` returns the rows of the minute and starts the next one."""
 
     __slots__ = ("_beats",)
 
     def __init__(self) -> None:
-        self._beats: dict[BrokerKey, _Beats] = {}
+        self._beats: dict[BrokerKey, _Heartbeats] = {}
 
     def beat(self, key: BrokerKey, broker: str, now_ms: int) -> None:
-        """A registration or a heartbeat came."""
+        """Count a registration or a heartbeat."""
         beats = self._beats.get(key)
         if beats is None:
-            self._beats[key] = _Beats(broker, now_ms)
+            self._beats[key] = _Heartbeats(broker, now_ms)
             return
         last_ms = beats.last_ms
         if last_ms is not None:
-            beats.fresh_ms.append(now_ms - last_ms)
+            beats.pending_ms.append(now_ms - last_ms)
         else:
             beats.broker = broker
         beats.count += 1
         beats.last_ms = now_ms
-        if beats.count % _MOST_FRESH == 0:
-            beats.sort_in()
+        if beats.count % _MAX_PENDING == 0:
+            beats.add_pending()
 
-    def left(self, key: BrokerKey) -> None:
-        """The broker is gone: the time until it comes back is an outage, not a gap."""
+    def forget(self, key: BrokerKey) -> None:
+        """A broker left: the time until it returns is an outage, not a gap."""
         beats = self._beats.get(key)
         if beats is not None:
             beats.last_ms = None
 
     def take(self, minute_ms: int) -> list[HeartbeatMinute]:
-        """A row for each broker that was heard of in the minute that began at `minute_ms`."""
+        """One row per broker with heartbeats in the minute that began at `minute_ms`."""
         rows = []
         for key, beats in list(self._beats.items()):
             if beats.count:
-                beats.sort_in()
+                beats.add_pending()
                 rows.append(_heartbeat_row(key, beats, minute_ms))
                 beats.clear()
             if beats.last_ms is None:
@@ -115,7 +115,7 @@ class HeartbeatRollup:
         return rows
 
 
-def _heartbeat_row(key: BrokerKey, beats: _Beats, minute_ms: int) -> HeartbeatMinute:
+def _heartbeat_row(key: BrokerKey, beats: _Heartbeats, minute_ms: int) -> HeartbeatMinute:
     return HeartbeatMinute(
         cluster=key.cluster,
         broker=beats.broker,
@@ -128,7 +128,7 @@ def _heartbeat_row(key: BrokerKey, beats: _Beats, minute_ms: int) -> HeartbeatMi
 
 
 class LookupKey(NamedTuple):
-    """Who asked for what."""
+    """A topic and the client that looks it up."""
 
     topic: str
     client: str
@@ -137,11 +137,11 @@ class LookupKey(NamedTuple):
 
 
 LookupRow: TypeAlias = list[int]
-"""How many look-ups, how many of them found nothing, and how many bytes the others were answered with."""
+"""Number of look-ups, number of misses, and bytes of the answers."""
 
 
 class LookupRollup:
-    """Counts look-ups per key, for `max_keys` distinct keys a minute; what comes beyond is summed as others."""
+    """Counts look-ups per key, for at most `max_keys` keys per minute; all others are counted as one."""
 
     __slots__ = ("_max_keys", "_rows", "others")
 
@@ -151,7 +151,7 @@ class LookupRollup:
         self.others: LookupRow = [0, 0, 0]
 
     def row(self, key: LookupKey) -> LookupRow | None:
-        """Where to count the look-ups of a key until the next `take`; None if the minute has its fill of keys."""
+        """The row that counts the look-ups of a key until the next `take`; None if there are too many keys."""
         row = self._rows.get(key)
         if row is None and len(self._rows) < self._max_keys:
             row = self._rows[key] = [0, 0, 0]
@@ -159,11 +159,11 @@ class LookupRollup:
 
     @property
     def rows(self) -> Mapping[LookupKey, LookupRow]:
-        """What was counted since the last `take`; to be read only."""
+        """The counts since the last `take`; read-only."""
         return self._rows
 
     def take(self, minute_ms: int) -> list[LookupMinute]:
-        """The rows of the minute that began at `minute_ms`, the others last; and begin the next."""
+        """Return the rows of the minute that began at `minute_ms`, the others last, and start the next minute."""
         rows = [
             LookupMinute(minute_ms=minute_ms, **key._asdict(), count=count, misses=misses, bytes=size)
             for key, (count, misses, size) in self._rows.items()

@@ -106,7 +106,7 @@ def test_nobody_speaks_for_another_broker(asking: Asking) -> None:
     ]
     replies = [asking.ask(request, "broker-a") for request in attempts]
     assert [reply.code for reply in replies] == [16] * len(attempts)
-    assert replies[0].remark == "authorization failed: broker-a may not speak for broker broker-b"
+    assert replies[0].remark == "authorization failed: broker-a may not act for broker broker-b"
     brokers = json.loads(asking.ask(Request(code=106), "ops-key").body.replace(b"{0:", b'{"0":'))["brokerAddrTable"]
     assert {name: group["brokerAddrs"] for name, group in brokers.items()} == {
         "broker-a": {"0": "127.0.0.1:10911"},
@@ -199,7 +199,7 @@ def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(tmp_path: Path) -> N
     [
         (None, 0, "(routebook.auth.file): No such file"),
         (IDENTITIES, 0o644, "has mode 0644"),
-        ("", 0o600, "nobody could be let in"),
+        ("", 0o600, ": add one, or disable authentication"),
         ("[[identity", 0o600, "not TOML"),
     ],
 )

@@ -38,7 +38,7 @@ def test_the_broker_that_one_is_cut_off_from_and_its_topics(tmp_path: Path) -> N
                 f"only broker b-b and its 3 topics are missing at {two}",
                 f"    addresses: 0={addr}",
                 "    topics: b-b, only-b, orders",
-                f"    likely stale: {two} (the broker takes connections)",
+                f"    likely stale: {two} (the broker accepts connections)",
             ]
             document = json.loads(routebook("diff", one, two, "--json").out)
             assert document["agree"] is False

@@ -145,4 +145,4 @@ def test_a_broker_with_another_name_is_denied(tmp_path: Path, server: Process) -
     with java_broker(tmp_path / "broker", nameserver=server.address, brokerName="b-b", **SIGNING):
         eventually(lambda: bool(rows()), "its registration is denied", within_s=180)
         assert brokers(server) == {}
-    assert {(row["who"], row["why"]) for row in rows()} == {("b-a", "b-a may not speak for broker b-b")}
+    assert {(row["who"], row["why"]) for row in rows()} == {("b-a", "b-a may not act for broker b-b")}

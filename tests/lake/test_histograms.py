@@ -34,7 +34,7 @@ def test_percentiles_are_the_same(spark: SparkSession) -> None:
     columns = [percentile(fn.col("entries"), share, greatest=fn.col("greatest")) for share in SHARES]
     found = [list(row) for row in frame.select(*(column.alias(f"p{k}") for k, column in enumerate(columns))).collect()]
     expected = [
-        [percentile_of(counts, share, greatest=greatest) for share in SHARES]
+        [percentile_of(counts, share, max_value=greatest) for share in SHARES]
         for counts, (_, greatest) in zip(histograms, rows, strict=True)
     ]
     assert found == expected

@@ -40,7 +40,7 @@ def test_where_two_stand_against_each_other_the_broker_decides(answers: bool | N
 def test_the_majority_is_right() -> None:
     views = [view("n1", [A]), view("n2", [A, B]), view("n3", [A, B])]
     found = only(disagreements(views, reachable=lambda _: False))
-    assert (found.stale, found.because) == (["n1"], "2 of 3 say otherwise")
+    assert (found.stale, found.because) == (["n1"], "2 of 3 differ from it")
     found = only(disagreements([view("n1", [A]), view("n2", [A, B]), view("n3", [A])]))
     assert found.stale == ["n2"]
 

@@ -43,7 +43,7 @@ def test_percentiles_are_about_right(values: list[int], share: float) -> None:
         counts[bucket_of(value)] = counts.get(bucket_of(value), 0) + 1
     rank = min(len(values), max(1, -int(-share * len(values) // 1)))
     exact = sorted(values)[rank - 1]
-    about = percentile(counts, share, greatest=max(values))
+    about = percentile(counts, share, max_value=max(values))
     assert about is not None
     assert abs(about - exact) * 32 <= exact + 32
     assert about <= max(values)
@@ -77,9 +77,9 @@ def test_heartbeats_of_a_minute() -> None:
 def test_an_outage_is_no_gap() -> None:
     beats = HeartbeatRollup()
     beats.beat(KEY, "a", 61_000)
-    beats.left(KEY)
+    beats.forget(KEY)
     beats.beat(KEY, "a", 119_000)
-    beats.left(KEY)
+    beats.forget(KEY)
     (row,) = beats.take(60_000)
     assert (row.minute_ms, row.count, row.gaps_ms) == (60_000, 2, {})
     beats.beat(KEY, "a", 9_000_000)
@@ -89,9 +89,9 @@ def test_an_outage_is_no_gap() -> None:
 
 def test_those_who_left_are_forgotten() -> None:
     beats = HeartbeatRollup()
-    beats.left(KEY)
+    beats.forget(KEY)
     beats.beat(KEY, "a", 61_000)
-    beats.left(KEY)
+    beats.forget(KEY)
     assert len(beats.take(60_000)) == 1
     assert beats._beats == {}
 

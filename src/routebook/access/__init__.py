@@ -1,1 +1,1 @@
-"""Who may ask what: identities, what they prove, and what they may do. Pure: bytes and values only."""
+"""Authentication and authorization: identities, signatures and access classes. Pure: bytes and values only."""

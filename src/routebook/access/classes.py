@@ -1,4 +1,4 @@
-"""Every request has a class, and every identity the classes it may ask."""
+"""Access classes: each request needs one, and each identity has some."""
 
 from enum import StrEnum
 from typing import Final
@@ -7,12 +7,12 @@ from routebook.codes import RequestCode
 
 
 class Access(StrEnum):
-    """From least to most; what each includes is in `INCLUDED`."""
+    """From lowest to highest; `INCLUDED` lists what each includes."""
 
-    ROUTE_READ = "route_read"  # topics, and where they live: what clients ask
-    BROKER_CONTROL = "broker_control"  # come, stay, go: what brokers say about themselves
-    ADMIN_READ = "admin_read"  # settings, KV, who did what: all there is to see
-    ADMIN_WRITE = "admin_write"  # what operators change
+    ROUTE_READ = "route_read"  # topics and routes: requests of clients
+    BROKER_CONTROL = "broker_control"  # registration and heartbeats: requests of brokers
+    ADMIN_READ = "admin_read"  # settings, KV and audit: all information
+    ADMIN_WRITE = "admin_write"  # changes by operators
 
 
 INCLUDED: Final = {
@@ -28,7 +28,7 @@ _BROKER_OR_OPERATOR: Final = (Access.BROKER_CONTROL, Access.ADMIN_WRITE)
 _ADMIN_READ: Final = (Access.ADMIN_READ,)
 _ADMIN_WRITE: Final = (Access.ADMIN_WRITE,)
 
-# One of these is enough. A code that is not here is answered "not supported" to whoever has proven to be somebody.
+# One of these is sufficient. A code that is not listed is answered "not supported" to authenticated callers.
 NEEDED: Final[dict[int, tuple[Access, ...]]] = {
     RequestCode.GET_ROUTEINFO_BY_TOPIC: _ROUTE_READ,
     RequestCode.GET_BROKER_CLUSTER_INFO: _ROUTE_READ,
@@ -55,12 +55,12 @@ NEEDED: Final[dict[int, tuple[Access, ...]]] = {
     RequestCode.UPDATE_NAMESRV_CONFIG: _ADMIN_WRITE,
 }
 
-# What brokers say and ask to keep routes right: it is served however much else there is to do.
+# Requests of brokers that keep routes correct: served even under overload.
 BROKER_TRAFFIC: Final = frozenset(code for code, access in NEEDED.items() if Access.BROKER_CONTROL in access) | {
     RequestCode.GET_BROKER_MEMBER_GROUP
-}  # asked by brokers only, to see who is master
+}  # sent by brokers only, to find their master
 
 
 def expanded(classes: "list[Access] | tuple[Access, ...]") -> frozenset[Access]:
-    """These classes and all that they include."""
+    """These classes and those that they include."""
     return frozenset().union(*(INCLUDED[access] for access in classes))

@@ -1,4 +1,4 @@
-"""May this identity ask this? One function decides, for the NameServer port and for HTTP."""
+"""Authorization: decides whether an identity may send a request, on the NameServer port and over HTTP."""
 
 from typing import Final
 
@@ -7,11 +7,11 @@ import msgspec
 from routebook.access.classes import NEEDED
 from routebook.access.identity import Identity
 
-_MOST_NAMED: Final = 3
+_MAX_NAMED: Final = 3
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request would change: clusters and broker names, or something of the whole server."""
+    """What a request would change: clusters and brokers, or the whole server."""
 
     clusters: frozenset[str] = frozenset()
     brokers: frozenset[str] = frozenset()
@@ -22,23 +22,23 @@ NOTHING: Final = Target()
 
 
 def decide(identity: Identity, code: int, *, host: str, target: Target = NOTHING) -> str | None:
-    """None if it may, otherwise why not, in words for people."""
-    if not identity.comes_from(host):
-        return f"{identity.name} may not come from this address"
+    """None if it is allowed, otherwise the reason for the log and the reply."""
+    if not identity.allows_host(host):
+        return f"{identity.name} is not allowed from this address"
     needed = NEEDED.get(code, ())
     if needed and not any(map(identity.may, needed)):
         return f"{identity.name} has no {' or '.join(needed)}"
     if not identity.is_limited:
         return None
     if target.whole_server:
-        return f"{identity.name} is limited to some clusters or brokers, and this concerns the whole NameServer"
+        return f"{identity.name} is limited to some clusters or brokers, and this request affects the whole NameServer"
     if identity.clusters is not None and (others := target.clusters - identity.clusters):
         return f"{identity.name} may not change cluster {_named(others)}"
     if identity.brokers is not None and (others := target.brokers - identity.brokers):
-        return f"{identity.name} may not speak for broker {_named(others)}"
+        return f"{identity.name} may not act for broker {_named(others)}"
     return None
 
 
 def _named(names: frozenset[str]) -> str:
-    shown = ", ".join(name[:64] if name.isprintable() else ascii(name[:64]) for name in sorted(names)[:_MOST_NAMED])
-    return shown if len(names) <= _MOST_NAMED else f"{shown} and {len(names) - _MOST_NAMED} more"
+    shown = ", ".join(name[:64] if name.isprintable() else ascii(name[:64]) for name in sorted(names)[:_MAX_NAMED])
+    return shown if len(names) <= _MAX_NAMED else f"{shown} and {len(names) - _MAX_NAMED} more"

@@ -1,4 +1,4 @@
-"""The identities file, read strictly: what is not understood stops the start, for a slip must not open a door."""
+"""Strict parser of the identities file: anything unknown is an error, so that a typing error grants no access."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -19,11 +19,11 @@ _LISTS: Final = ("access", "clusters", "brokers", "networks", "certificates")
 _FIELDS: Final = ("name", "access_key", "secret", *_LISTS)
 _ENV: Final = "env:"
 _HASHED: Final = "sha256:"
-_LEAST_SECRET: Final = 8
+_MIN_SECRET_LENGTH: Final = 8
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One identity and what proves it. `secret` None: only its digest is known, or it has none."""
+    """An identity and its credentials. `secret` is None if only its digest is known, or if it has none."""
 
     identity: Identity
     access_key: str
@@ -36,7 +36,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_entries(text: str, *, name: str, environ: Mapping[str, str]) -> tuple[tuple[Entry, ...], Identity | None]:
-    """All identities, and what callers may do who prove nothing. Raises AccessFileError."""
+    """All identities, and the one for anonymous callers. Raises AccessFileError."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -44,11 +44,10 @@ def read_entries(text: str, *, name: str, environ: Mapping[str, str]) -> tuple[t
     _check_known(document, _TOP, name)
     tables = document.get("identity", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise AccessFileError(f"{name}: identities are written as [[identity]], each followed by its own lines")
+        raise AccessFileError(f"{name}: identities are written as [[identity]] tables")
     if not tables:
         raise AccessFileError(
-            f"{name}: no [[identity]]: nobody could be let in; add one, or switch authentication off"
-            " (routebook.auth.file empty)"
+            f"{name}: no [[identity]]: add one, or disable authentication (empty routebook.auth.file)"
         )
     entries = tuple(_Reader(table, number, name, environ).entry() for number, table in enumerate(tables, 1))
     _check_unique(entries, name)
@@ -69,11 +68,11 @@ class _Reader:
     def entry(self) -> Entry:
         name = self._text("name")
         if name is None or name == _ANONYMOUS or not name.isprintable():
-            raise AccessFileError(f'{self._where}: needs a printable name of its own (and not "{_ANONYMOUS}")')
+            raise AccessFileError(f'{self._where}: needs a unique, printable name other than "{_ANONYMOUS}"')
         secret, digest = self._secret()
         certificates = self._list("certificates") or ()
         if digest is None and not certificates:
-            raise AccessFileError(f"{self._where}: nothing proves it: give it a secret, or certificates")
+            raise AccessFileError(f"{self._where}: no credentials: add a secret or certificates")
         identity = Identity(
             name=name,
             access=expanded(self._classes()),
@@ -90,7 +89,7 @@ class _Reader:
         )
 
     def _secret(self) -> tuple[str | None, bytes | None]:
-        """The secret itself, where it is known, and its digest; neither is ever part of a message."""
+        """The secret, if it is known, and its digest; neither is ever part of a message."""
         given = self._text("secret")
         if given is None:
             return None, None
@@ -100,17 +99,15 @@ class _Reader:
             except ValueError:
                 digest = b""
             if len(digest) != 32:
-                raise AccessFileError(f"{self._where}: secret: sha256: is followed by 64 hexadecimal digits")
+                raise AccessFileError(f"{self._where}: secret: 64 hexadecimal digits must follow sha256:")
             return None, digest
         if given.startswith(_ENV):
             variable = given.removeprefix(_ENV)
             given = self._environ.get(variable, "")
             if not given:
-                raise AccessFileError(
-                    f"{self._where}: secret: the environment has no variable {variable}, or it is empty"
-                )
-        if len(given) < _LEAST_SECRET:
-            raise AccessFileError(f"{self._where}: secret: fewer than {_LEAST_SECRET} characters are soon guessed")
+                raise AccessFileError(f"{self._where}: secret: the environment variable {variable} is missing or empty")
+        if len(given) < _MIN_SECRET_LENGTH:
+            raise AccessFileError(f"{self._where}: secret: at least {_MIN_SECRET_LENGTH} characters are needed")
         return given, sha256(given.encode()).digest()
 
     def _classes(self) -> list[Access]:
@@ -122,7 +119,7 @@ class _Reader:
     def _names(self, field: str) -> frozenset[str] | None:
         names = self._list(field)
         if names is not None and not names:
-            raise AccessFileError(f"{self._where}: {field}: an empty list allows nothing; leave the line out for all")
+            raise AccessFileError(f"{self._where}: {field}: an empty list allows nothing; remove the line to allow all")
         return None if names is None else frozenset(names)
 
     def _network(self, text: str) -> Network:
@@ -134,7 +131,7 @@ class _Reader:
     def _text(self, field: str) -> str | None:
         value = self._table.get(field)
         if value is not None and (not isinstance(value, str) or not value):
-            raise AccessFileError(f"{self._where}: {field} is text in quotation marks, and not empty")
+            raise AccessFileError(f"{self._where}: {field} must be a quoted text that is not empty")
         return value
 
     def _list(self, field: str) -> tuple[str, ...] | None:
@@ -142,17 +139,17 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
-            raise AccessFileError(f'{self._where}: {field} is a list of texts, as in {field} = ["…"]')
+            raise AccessFileError(f'{self._where}: {field} must be a list of texts, as in {field} = ["…"]')
         return tuple(value)
 
 
 def _anonymous(words: object, file: str) -> Identity | None:
     where = f"{file}: {_ANONYMOUS}"
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise AccessFileError(f'{where} is a list, as in {_ANONYMOUS} = ["route_read"]')
+        raise AccessFileError(f'{where} must be a list, as in {_ANONYMOUS} = ["route_read"]')
     classes = [_class(word, where) for word in words]
     if any(access is not Access.ROUTE_READ for access in classes):
-        raise AccessFileError(f"{where}: callers who prove nothing can be given route_read and no more")
+        raise AccessFileError(f"{where}: anonymous callers can have route_read only")
     return Identity(name=_ANONYMOUS, access=expanded(classes)) if classes else None
 
 
@@ -160,15 +157,15 @@ def _class(word: str, where: str) -> Access:
     try:
         return Access(word)
     except ValueError:
-        raise AccessFileError(f"{where}: {word!a} is none of {_words(Access)}") from None
+        raise AccessFileError(f"{where}: {word!a} is not one of {_words(Access)}") from None
 
 
 def _check_known(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     for key in table:
         if key not in known:
             close = get_close_matches(key, known, n=1)
-            meant = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(known)}"
-            raise AccessFileError(f"{where}: {key!a} means nothing here{meant}")
+            hint = f"; did you mean {close[0]}?" if close else f"; known keys: {', '.join(known)}"
+            raise AccessFileError(f"{where}: {key!a} is not a known key{hint}")
 
 
 def _check_unique(entries: tuple[Entry, ...], file: str) -> None:

@@ -1,4 +1,4 @@
-"""All identities of a server, as its file lists them, and what proves to be one of them."""
+"""The identities of a server, and authentication by secret, signature or certificate."""
 
 import hmac
 from collections.abc import Iterable, Mapping
@@ -9,11 +9,11 @@ from routebook.access.entries import Entry, read_entries
 from routebook.access.identity import Identity
 from routebook.access.signature import sign
 
-LEAST_TOKEN: Final = 32  # a secret that is kept as a plain hash must be too long to be guessed
+MIN_TOKEN_LENGTH: Final = 32  # of a secret that is stored as an unsalted hash
 
 
 class Identities:
-    """One immutable set; a changed file makes another. Secrets stay inside, and no text of this shows them."""
+    """An immutable set; a changed file creates a new one. Secrets are never part of its text."""
 
     __slots__ = ("_by_access_key", "_by_certificate", "_by_name", "anonymous")
 
@@ -25,7 +25,7 @@ class Identities:
 
     @classmethod
     def parse(cls, text: str, *, name: str, environ: Mapping[str, str]) -> "Identities":
-        """The file's text. `name` is the file's, for what is said about it. Raises AccessFileError."""
+        """Parse the text of an identities file; `name` is used in messages. Raises AccessFileError."""
         entries, anonymous = read_entries(text, name=name, environ=environ)
         return cls(entries, anonymous=anonymous)
 
@@ -35,43 +35,43 @@ class Identities:
     def __repr__(self) -> str:
         return f"Identities({', '.join(self._by_name)})"
 
-    def named(self, name: str) -> Identity | None:
+    def by_name(self, name: str) -> Identity | None:
         return self._by_name.get(name)
 
-    def proves(self, access_key: str, secret: str) -> Identity | None:
-        """Who knows this secret, for HTTP. As quick for a wrong one as for the right one."""
-        entry = self._by_access_key.get(access_key, _NOBODY)
+    def authenticate(self, access_key: str, secret: str) -> Identity | None:
+        """The identity with this secret, for HTTP. Takes the same time for wrong secrets and unknown keys."""
+        entry = self._by_access_key.get(access_key, _UNKNOWN)
         given = sha256(secret.encode("utf-8", "surrogatepass")).digest()
-        right = hmac.compare_digest(given, entry.digest)
-        if entry.secret is None and len(secret) < LEAST_TOKEN:
-            right = False
-        return entry.identity if right and entry is not _NOBODY else None
+        matches = hmac.compare_digest(given, entry.digest)
+        if entry.secret is None and len(secret) < MIN_TOKEN_LENGTH:
+            matches = False
+        return entry.identity if matches and entry is not _UNKNOWN else None
 
-    def signed(self, access_key: str, content: bytes, signature: str) -> Identity | None:
-        """Who made this signature over this content."""
+    def verify(self, access_key: str, content: bytes, signature: str) -> Identity | None:
+        """The identity that signed this content."""
         entry = self._by_access_key.get(access_key)
-        if entry is None or entry.secret is None:  # access keys are no secret: they go over the wire as they are
+        if entry is None or entry.secret is None:  # no constant time needed: access keys are public
             return None
         expected = sign(content, entry.secret)
-        right = hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogatepass"))
-        return entry.identity if right else None
+        matches = hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogatepass"))
+        return entry.identity if matches else None
 
-    def knows(self, access_key: str) -> bool:
-        """Whether there is such an access key; to tell operators, never callers."""
+    def has_access_key(self, access_key: str) -> bool:
+        """Whether the access key exists; for logs, never for replies."""
         return access_key in self._by_access_key
 
     def can_sign(self, access_key: str) -> bool:
-        """Whether its secret is there to check a signature with."""
+        """Whether the secret is known, so that signatures can be verified."""
         entry = self._by_access_key.get(access_key)
         return entry is not None and entry.secret is not None
 
-    def certified(self, names: Iterable[str]) -> Identity | None:
-        """Whom a verified certificate with these names stands for; nobody if it stands for two."""
+    def by_certificate(self, names: Iterable[str]) -> Identity | None:
+        """The identity of a verified certificate with these names; None if several identities match."""
         found = {identity.name: identity for name in names if (identity := self._by_certificate.get(name)) is not None}
         return next(iter(found.values())) if len(found) == 1 else None
 
 
-# Compared with when nobody has the access key, so that an unknown one takes as long as a known one.
-_NOBODY: Final = Entry(
+# Compared with if the access key is unknown, so that this takes as long as for a known one.
+_UNKNOWN: Final = Entry(
     identity=Identity(name="", access=frozenset()), access_key="", secret="", digest=bytes(32), certificates=()
 )

@@ -1,4 +1,4 @@
-"""Somebody known by name, and how far their word reaches. It holds no secret."""
+"""An authenticated identity and its rights; contains no secret."""
 
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TypeAlias
@@ -11,9 +11,9 @@ Network: TypeAlias = IPv4Network | IPv6Network
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """`access` has the included classes too. None or no networks: not limited in that way.
+    """A name and its rights. `access` contains the included classes, too.
 
-    Clusters and brokers limit what is changed, not what is read.
+    `clusters` and `brokers` limit changes, not reads; None means no limit. Without networks all addresses are allowed.
     """
 
     name: str
@@ -30,13 +30,13 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it may change only some clusters or brokers."""
         return self.clusters is not None or self.brokers is not None
 
-    def comes_from(self, host: str) -> bool:
-        """Whether it may come from this address; one that is no address is nowhere."""
+    def allows_host(self, host: str) -> bool:
+        """Whether it may connect from this address."""
         return not self.networks or is_within(host, self.networks)
 
 
 def is_within(host: str, networks: tuple[Network, ...]) -> bool:
-    """Whether one of the networks has this address; an IPv4 address in IPv6 clothes is what it is inside."""
+    """Whether one of the networks contains this address; an IPv4-mapped IPv6 address counts as IPv4."""
     try:
         address = ip_address(host.strip("[]").partition("%")[0])
     except ValueError:

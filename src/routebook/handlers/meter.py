@@ -46,7 +46,7 @@ class Meter:
 
     def forget(self, key: BrokerKey) -> None:
         """A broker left: its next heartbeat has no predecessor."""
-        self._heartbeats.left(key)
+        self._heartbeats.forget(key)
 
     @property
     def lookups(self) -> Mapping[LookupKey, LookupRow]:

@@ -34,7 +34,7 @@ def test_by_class(who: Identity, allowed: list[int], denied: list[int]) -> None:
 def test_by_address() -> None:
     near = identity(Access.BROKER_CONTROL, networks=(ip_network("10.0.0.0/8"),))
     assert decide(near, 103, host="10.9.9.9") is None
-    assert decide(near, 105, host="11.0.0.1") == "x may not come from this address"
+    assert decide(near, 105, host="11.0.0.1") == "x is not allowed from this address"
 
 
 def test_by_cluster_and_broker() -> None:
@@ -46,10 +46,10 @@ def test_by_cluster_and_broker() -> None:
 
     assert ask({"c1"}, {"b-a"}) is None
     assert ask(set(), set()) is None
-    assert ask({"c1"}, {"b-a", "b-b"}) == "x may not speak for broker b-b"
+    assert ask({"c1"}, {"b-a", "b-b"}) == "x may not act for broker b-b"
     assert ask({"c1", "c2"}, {"b-a"}) == "x may not change cluster c2"
     many = {f"b-{n}" for n in range(9)}
-    assert ask(set(), many) == "x may not speak for broker b-0, b-1, b-2 and 6 more"
+    assert ask(set(), many) == "x may not act for broker b-0, b-1, b-2 and 6 more"
 
 
 def test_who_is_limited_changes_nothing_for_all() -> None:

@@ -49,7 +49,7 @@ def identities() -> Identities:
 
 
 def test_what_the_file_says(identities: Identities) -> None:
-    broker = identities.named("broker-a")
+    broker = identities.by_name("broker-a")
     assert broker is not None
     assert broker.access == {Access.BROKER_CONTROL, Access.ROUTE_READ}
     assert broker.clusters == frozenset({"c1"})
@@ -72,37 +72,37 @@ def test_what_the_file_says(identities: Identities) -> None:
     ],
 )
 def test_networks(identities: Identities, host: str, welcome: bool) -> None:
-    broker, ops = identities.named("broker-a"), identities.named("ops")
+    broker, ops = identities.by_name("broker-a"), identities.by_name("ops")
     assert broker is not None
     assert ops is not None
-    assert broker.comes_from(host) is welcome
-    assert ops.comes_from(host)
+    assert broker.allows_host(host) is welcome
+    assert ops.allows_host(host)
 
 
 def test_a_signature_proves_who_made_it(identities: Identities) -> None:
     content = content_of({"topic": "T", "AccessKey": "key-a"}, b"body")
     right = sign(content, "secret-of-a")
-    assert identities.signed("key-a", content, right) is identities.named("broker-a")
-    assert identities.signed("key-a", content + b"x", right) is None
-    assert identities.signed("ops", content, right) is None
-    assert identities.signed("nobody", content, right) is None
+    assert identities.verify("key-a", content, right) is identities.by_name("broker-a")
+    assert identities.verify("key-a", content + b"x", right) is None
+    assert identities.verify("ops", content, right) is None
+    assert identities.verify("nobody", content, right) is None
     for wrong in ("", right[:-1], right.lower(), "\udc00", sign(content, "")):
-        assert identities.signed("key-a", content, wrong) is None
-    assert identities.signed("ops", content, sign(content, "from-the-environment")) is identities.named("ops")
+        assert identities.verify("key-a", content, wrong) is None
+    assert identities.verify("ops", content, sign(content, "from-the-environment")) is identities.by_name("ops")
 
 
 @pytest.mark.parametrize("access_key", ["prometheus", "broker-b"])
 def test_who_has_no_secret_here_cannot_sign(identities: Identities, access_key: str) -> None:
-    assert identities.knows(access_key)
+    assert identities.has_access_key(access_key)
     assert not identities.can_sign(access_key)
     for secret in ("", TOKEN, hashlib.sha256(TOKEN.encode()).hexdigest()):
-        assert identities.signed(access_key, b"content", sign(b"content", secret)) is None
+        assert identities.verify(access_key, b"content", sign(b"content", secret)) is None
 
 
 def test_a_secret_proves_who_knows_it(identities: Identities) -> None:
-    assert identities.proves("key-a", "secret-of-a") is identities.named("broker-a")
-    assert identities.proves("ops", "from-the-environment") is identities.named("ops")
-    assert identities.proves("prometheus", TOKEN) is identities.named("prometheus")
+    assert identities.authenticate("key-a", "secret-of-a") is identities.by_name("broker-a")
+    assert identities.authenticate("ops", "from-the-environment") is identities.by_name("ops")
+    assert identities.authenticate("prometheus", TOKEN) is identities.by_name("prometheus")
     for access_key, secret in (
         ("key-a", "secret-of-b"),
         ("broker-a", "secret-of-a"),  # its name is not its access key
@@ -113,32 +113,32 @@ def test_a_secret_proves_who_knows_it(identities: Identities) -> None:
         ("", ""),
         ("nobody", "\udc00"),
     ):
-        assert identities.proves(access_key, secret) is None
+        assert identities.authenticate(access_key, secret) is None
 
 
 def test_a_short_secret_is_never_right_where_only_its_hash_is_kept() -> None:
     digest = hashlib.sha256(b"password").hexdigest()
     weak = parse(f'[[identity]]\nname = "weak"\nsecret = "sha256:{digest}"\naccess = ["admin_read"]')
-    assert weak.proves("weak", "password") is None
+    assert weak.authenticate("weak", "password") is None
 
 
 def test_certificates(identities: Identities) -> None:
-    broker = identities.named("broker-b")
-    assert identities.certified(["x", "b.example"]) is broker
-    assert identities.certified(["b.example", "spiffe://fleet/b"]) is broker
-    assert identities.certified(["*.example", "B.example", ""]) is None
-    assert identities.certified([]) is None
+    broker = identities.by_name("broker-b")
+    assert identities.by_certificate(["x", "b.example"]) is broker
+    assert identities.by_certificate(["b.example", "spiffe://fleet/b"]) is broker
+    assert identities.by_certificate(["*.example", "B.example", ""]) is None
+    assert identities.by_certificate([]) is None
 
 
 def test_a_certificate_for_two_identities_is_for_none() -> None:
     two = "".join(
         f'[[identity]]\nname = "{name}"\naccess = ["route_read"]\ncertificates = ["{name}"]\n' for name in "ab"
     )
-    assert parse(two).certified(["a", "b"]) is None
+    assert parse(two).by_certificate(["a", "b"]) is None
 
 
 def test_no_text_of_it_shows_a_secret(identities: Identities) -> None:
-    texts = f"{identities!r} {identities} {identities._by_access_key!r} {identities.named('ops')!r}"
+    texts = f"{identities!r} {identities} {identities._by_access_key!r} {identities.by_name('ops')!r}"
     for secret in ("secret-of-a", "from-the-environment", TOKEN):
         assert secret not in texts
 
@@ -149,27 +149,27 @@ ONE = '[[identity]]\nname = "a"\nsecret = "long-enough"\naccess = ["route_read"]
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "nobody could be let in"),
+        ("", ": add one, or disable authentication"),
         ("name = [", "not TOML"),
         ("identities = 1", "did you mean identity"),
         ('identity = "a"', r"written as \[\[identity\]\]"),
         (ONE + 'secrets = "x"', "did you mean secret"),
-        (ONE.replace("route_read", "route-read"), "is none of route_read, broker_control"),
+        (ONE.replace("route_read", "route-read"), "is not one of route_read, broker_control"),
         (ONE.replace('["route_read"]', "[]"), "at least one of"),
-        (ONE.replace('["route_read"]', '"route_read"'), "is a list of texts"),
-        (ONE.replace('name = "a"\n', ""), "identity number 1: needs a printable name"),
-        (ONE.replace('"a"', '"anonymous"'), "needs a printable name of its own"),
-        (ONE.replace('"long-enough"', '"short"'), "soon guessed"),
-        (ONE.replace('"long-enough"', "12345678"), "secret is text in quotation marks"),
-        (ONE.replace('"long-enough"', '"env:ABSENT"'), "no variable ABSENT"),
+        (ONE.replace('["route_read"]', '"route_read"'), "must be a list of texts"),
+        (ONE.replace('name = "a"\n', ""), "identity number 1: needs a unique, printable name"),
+        (ONE.replace('"a"', '"anonymous"'), "needs a unique, printable name"),
+        (ONE.replace('"long-enough"', '"short"'), "at least 8 characters"),
+        (ONE.replace('"long-enough"', "12345678"), "secret must be a quoted text"),
+        (ONE.replace('"long-enough"', '"env:ABSENT"'), "variable ABSENT is missing"),
         (ONE.replace('"long-enough"', '"sha256:abc"'), "64 hexadecimal digits"),
-        (ONE.replace('secret = "long-enough"\n', ""), "nothing proves it"),
+        (ONE.replace('secret = "long-enough"\n', ""), "no credentials"),
         (ONE + 'networks = ["10.0.0.1/8"]', "has host bits set"),
         (ONE + "clusters = []", "an empty list allows nothing"),
         (ONE + ONE, "two identities have the name 'a'"),
         (ONE + ONE.replace('"a"', '"b"\naccess_key = "a"'), "two identities have the access key 'a'"),
-        ('anonymous = ["admin_read"]\n' + ONE, "route_read and no more"),
-        ("anonymous = true\n" + ONE, "is a list"),
+        ('anonymous = ["admin_read"]\n' + ONE, "route_read only"),
+        ("anonymous = true\n" + ONE, "must be a list"),
     ],
 )
 def test_what_is_wrong_is_said(text: str, says: str) -> None:

@@ -226,7 +226,7 @@ class VirtualFaults:
         ns.stop(now_ms)
         for conn in fleet.connections_to(ns):
             conn.connection_id = None
-            conn.rollup.left(conn.broker.requests.key)
+            conn.rollup.forget(conn.broker.requests.key)
             conn.rollup.take(0)
 
     def _start_nameserver(self, ns: VirtualNameServer, now_ms: int) -> None:

@@ -130,7 +130,7 @@ class VirtualFleet:
                     conn = broker.connections[ns.number]
                     self.leave_steady_state(conn, now_ms)
                     if isinstance(event, BrokerDown) and event.addr == broker.requests.addr:
-                        conn.rollup.left(broker.requests.key)
+                        conn.rollup.forget(broker.requests.key)
 
     def leave_steady_state(self, conn: VirtualConnection, now_ms: int) -> None:
         """Process each heartbeat from now on."""

@@ -49,16 +49,16 @@ class Authorizer:
         identities = self._file.identities
         ext = command.ext or {}
         access_key = ext.get(ACCESS_KEY)
-        if access_key and identities.knows(access_key):
+        if access_key and identities.has_access_key(access_key):
             if not identities.can_sign(access_key):
                 return (
                     _WRONG_SIGNATURE,
                     f"{access_key} has a hashed secret or none and cannot sign; it is for HTTP or TLS",
                 )
             content = content_of(ext, command.body, version=command.version)
-            signer = identities.signed(access_key, content, ext.get(SIGNATURE) or "")
+            signer = identities.verify(access_key, content, ext.get(SIGNATURE) or "")
             return signer or (_WRONG_SIGNATURE, f"the signature of {access_key} is wrong")
-        found = identities.certified(certificate_names) or identities.anonymous
+        found = identities.by_certificate(certificate_names) or identities.anonymous
         if found is not None:  # clients sign for brokers, with keys that this NameServer does not have
             return found
         if not access_key:

@@ -22,7 +22,7 @@ def written(path: Path, text: str = FILE, mode: int = 0o600) -> Path:
 @pytest.mark.parametrize("mode", [0o600, 0o400])
 def test_a_valid_file(tmp_path: Path, mode: int) -> None:
     file = IdentitiesFile(written(tmp_path / "ids.toml", mode=mode), ENVIRON)
-    assert file.identities.proves("ops", "secret-of-ops") is not None
+    assert file.identities.authenticate("ops", "secret-of-ops") is not None
     assert file.health().condition is Condition.OK
     assert file.reload() is None
 
@@ -40,7 +40,7 @@ def test_a_missing_or_unreadable_file_is_an_error(tmp_path: Path) -> None:
         IdentitiesFile(tmp_path, ENVIRON)
     with pytest.raises(AccessFileError, match="is not a file"):
         IdentitiesFile(Path(os.devnull), ENVIRON)
-    with pytest.raises(AccessFileError, match="nobody could be let in"):
+    with pytest.raises(AccessFileError, match=": add one, or disable authentication"):
         IdentitiesFile(written(tmp_path / "empty.toml", ""), ENVIRON)
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     (tmp_path / "binary.toml").chmod(0o600)
@@ -53,8 +53,8 @@ def test_a_changed_file_is_used(tmp_path: Path) -> None:
     file = IdentitiesFile(path, ENVIRON)
     written(path, FILE.replace("env:OPS_SECRET", "another-secret"))
     assert file.reload() == "the identities file changed; identities in force: 1"
-    assert file.identities.proves("ops", "secret-of-ops") is None
-    assert file.identities.proves("ops", "another-secret") is not None
+    assert file.identities.authenticate("ops", "secret-of-ops") is None
+    assert file.identities.authenticate("ops", "another-secret") is not None
 
 
 @pytest.mark.parametrize("broken", ["syntax", "mode", "gone"])
@@ -69,7 +69,7 @@ def test_an_invalid_file_is_reported_once_and_the_previous_identities_stay(tmp_p
     assert message is not None
     assert "is invalid" in message
     assert "secret-of-ops" not in message
-    assert file.identities.proves("ops", "secret-of-ops") is not None
+    assert file.identities.authenticate("ops", "secret-of-ops") is not None
     part = file.health()
     assert part.condition is Condition.DEGRADED
     assert "stay in force" in part.says

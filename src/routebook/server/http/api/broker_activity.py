@@ -127,8 +127,8 @@ async def broker_beats(context: ContextDep, hub: HubDep, name: NameInPath) -> Be
                 addr=key.addr,
                 cluster=key.cluster,
                 beats=sum(minute.beats for minute in minutes),
-                gap_p50_ms=percentile(gaps_ms, 0.5, greatest=longest or None),
-                gap_p99_ms=percentile(gaps_ms, 0.99, greatest=longest or None),
+                gap_p50_ms=percentile(gaps_ms, 0.5, max_value=longest or None),
+                gap_p99_ms=percentile(gaps_ms, 0.99, max_value=longest or None),
                 gap_max_ms=longest,
                 minutes=minutes,
             )

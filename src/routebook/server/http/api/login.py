@@ -67,8 +67,8 @@ async def log_in(
         raise ApiError(
             429, "too many failed logins", f"wait {wait_s} s", code="too-many-attempts", retry_after_s=wait_s
         )
-    identity = access.identities.proves(data.access_key, data.secret_key)
-    if identity is None or not identity.comes_from(caller.host):
+    identity = access.identities.authenticate(data.access_key, data.secret_key)
+    if identity is None or not identity.allows_host(caller.host):
         throttle.failed(caller.host, now_ms)
         _record_denial(context, caller, f"login failed as {escape(data.access_key, max_chars=64)}")
         raise ApiError(401, "unknown access key or wrong secret", "try again", code="bad-credentials")

@@ -103,7 +103,7 @@ class Authenticator:
         if given is not None:
             if self._throttle.wait_s(host, now_ms):
                 return None, _TOO_MANY
-            found = file.identities.proves(*given)
+            found = file.identities.authenticate(*given)
             if found is None:
                 self._throttle.failed(host, now_ms)
                 return None, _WRONG_SECRET
@@ -111,7 +111,7 @@ class Authenticator:
             of_session = self._context.session_identity
             found = None if of_session is None else of_session(headers, host)
             found = found or file.identities.anonymous
-        if found is not None and not found.comes_from(host):
+        if found is not None and not found.allows_host(host):
             why = f"{found.name} may not connect from this address"
             return None, (403, Problem(why, "see networks in docs/security.md", "not-allowed"))
         return found, None

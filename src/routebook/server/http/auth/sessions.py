@@ -60,8 +60,8 @@ class Sessions:
         session = self.find(headers)
         if session is None or self._context.access is None:
             return None
-        identity = self._context.access.identities.named(session.name)
-        return identity if identity is not None and identity.comes_from(host) else None
+        identity = self._context.access.identities.by_name(session.name)
+        return identity if identity is not None and identity.allows_host(host) else None
 
     def close(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
         for secret in _secrets(headers):
