@@ -13,7 +13,12 @@ GROUPS: Final = {"tests/lake/": "spark"}  # one JVM with Spark per process
 
 LONGEST_FIRST: Final = (
     "tests/lake/",
+    "tests/interop/programs/test_brokers.py",
+    "tests/interop/programs/test_mqadmin.py",
     "tests/interop/",
+    "tests/console/test_console_browser.py",
+    "tests/chaos/",
+    "tests/property/",
     "tests/console/",
     "tests/e2e/",
 )
