@@ -1,8 +1,4 @@
-"""`make demo`: two NameServers and a fleet with faults in one command, until ctrl-c; prints where to look.
-
-Parts that are to follow the NameServers (a lake, a console) are further `Part`s: started after them, told of in the
-list of places, and stopped before them.
-"""
+"""`make demo`: runs two NameServers, a simulated fleet with faults, and a lake if Spark is installed, until ctrl-c."""
 
 import argparse
 import asyncio
@@ -31,48 +27,49 @@ _LISTENING: Final = re.compile(r"listening on (\S+) \((\w+)\)")
 
 
 class DemoError(RuntimeError):
-    """A part of the demo did not start; the message shows what it printed."""
+    """A process of the demo did not start; the message contains its output."""
 
 
-class Part:
-    """A `routebook` process of the demo. `places` are the addresses it listens on, by what listens there.
+class Process:
+    """A `routebook` process of the demo.
 
-    `listens` are the options that say where, by the same; once it has listened somewhere, it does so again.
+    `addresses` are its listeners by name (nameserver, http), `options` the option that sets each of them. A restart
+    uses the same addresses.
     """
 
-    def __init__(self, *arguments: str, listens: Mapping[str, str], places: Mapping[str, str]) -> None:
+    def __init__(self, *arguments: str, options: Mapping[str, str], addresses: Mapping[str, str]) -> None:
         self._arguments = arguments
-        self._listens = listens
+        self._options = options
         self._process: asyncio.subprocess.Process | None = None
         self._drain: asyncio.Task[None] | None = None
-        self.places: dict[str, str] = dict(places)
+        self.addresses: dict[str, str] = dict(addresses)
 
     async def start(self) -> None:
-        """Returns when it listens wherever it is to listen."""
-        where = [word for what, option in self._listens.items() for word in (option, self.places[what])]
-        wanted, self.places = self.places, {}
+        """Start and wait until all listeners are open. Raises DemoError."""
+        listen = [word for name, option in self._options.items() for word in (option, self.addresses[name])]
+        wanted, self.addresses = self.addresses, {}
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "routebook", *self._arguments, *where),
+            *(sys.executable, "-m", "routebook", *self._arguments, *listen),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,  # ctrl-c is for the demo, which then ends its parts in order
+            start_new_session=True,  # ctrl-c goes to the demo only, which then stops its processes
         )
         assert self._process.stdout is not None
         printed: list[str] = []
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_START_S):
-                while self.places.keys() != wanted.keys() and (line := await self._process.stdout.readline()):
+                while self.addresses.keys() != wanted.keys() and (line := await self._process.stdout.readline()):
                     printed.append(line.decode(errors="replace"))
                     if found := _LISTENING.search(printed[-1]):
-                        self.places[found[2]] = found[1]
-        if self.places.keys() != wanted.keys():
+                        self.addresses[found[2]] = found[1]
+        if self.addresses.keys() != wanted.keys():
             await self.stop()
             raise DemoError(f"routebook {' '.join(self._arguments)} did not start:\n{''.join(printed)}")
-        self._drain = asyncio.create_task(_read_away(self._process.stdout))
+        self._drain = asyncio.create_task(_discard(self._process.stdout))
 
     async def stop(self) -> None:
-        """In order, by force if it takes too long."""
+        """Stop with SIGTERM, and with SIGKILL if that takes too long."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -87,25 +84,25 @@ class Part:
             await self._drain
 
 
-async def _read_away(stream: asyncio.StreamReader) -> None:
+async def _discard(stream: asyncio.StreamReader) -> None:
     while await stream.read(1 << 16):
         pass
 
 
 class Demo:
-    """All of it, in one folder."""
+    """The NameServers, the fleet and the lake, in one folder."""
 
     def __init__(
-        self, folder: Path, *, duration_ms: int | None = None, watched: bool = True, with_lake: bool = False
+        self, folder: Path, *, duration_ms: int | None = None, show_view: bool = True, with_lake: bool = False
     ) -> None:
         self._duration_ms = duration_ms
-        self._watched = watched
+        self._show_view = show_view
         self._stop = asyncio.Event()
         self.nameservers = [
-            Part(
+            Process(
                 *("serve", "--home", str(folder / f"ns-{number}")),
-                listens={"nameserver": "--listen", "http": "--http"},
-                places={
+                options={"nameserver": "--listen", "http": "--http"},
+                addresses={
                     "nameserver": f"127.0.0.1:{_port(9875 + number)}",
                     "http": f"127.0.0.1:{_port(8875 + number)}",
                 },
@@ -113,112 +110,113 @@ class Demo:
             for number in (1, 2)
         ]
         self._lake = folder / "lake" if with_lake else None
-        self.followers = [_lake_of(folder, [folder / f"ns-{number}" for number in (1, 2)])] if with_lake else []
+        self.followers = [_lake_process(folder, [folder / f"ns-{number}" for number in (1, 2)])] if with_lake else []
 
     def stop(self) -> None:
-        """End it, in order."""
+        """End the demo."""
         self._stop.set()
 
     async def run(self) -> None:
-        """Until its time is over, or `stop`."""
-        parts = [*self.nameservers, *self.followers]
-        started: list[Part] = []
+        """Run until the duration is over or `stop` is called."""
+        started: list[Process] = []
         try:
-            for part in parts:
-                started.append(part)
-                await part.start()
-            for line in self.where_to_look():
-                _say(line)
-            await self._play()
+            for process in (*self.nameservers, *self.followers):
+                started.append(process)
+                await process.start()
+            for line in self._instructions():
+                _print(line)
+            await self._run_fleet()
         finally:
-            for part in reversed(started):
-                await part.stop()
+            for process in reversed(started):
+                await process.stop()
 
-    def where_to_look(self) -> Sequence[str]:
-        """For people."""
-        addresses = ";".join(part.places["nameserver"] for part in self.nameservers)
-        lines = [""]
-        for number, part in enumerate(self.nameservers, 1):
-            lines.append(f"NameServer {number}  {part.places['nameserver']}   http://{part.places['http']}/")
-        lines += [
+    def _instructions(self) -> Sequence[str]:
+        addresses = [process.addresses for process in self.nameservers]
+        nameservers = [where["nameserver"] for where in addresses]
+        return [
             "",
-            f"  routebook brokers -n '{addresses}'",
-            f"  routebook diff {addresses.replace(';', ' ')}",
-            f"  curl -N http://{self.nameservers[0].places['http']}/v1/events",
-            *self._of_lake(),
+            *(
+                f"NameServer {number}  {where['nameserver']}   http://{where['http']}/"
+                for number, where in enumerate(addresses, 1)
+            ),
             "",
-            "ctrl-c ends it.",
+            f"  routebook brokers -n '{';'.join(nameservers)}'",
+            f"  routebook diff {' '.join(nameservers)}",
+            f"  curl -N http://{addresses[0]['http']}/v1/events",
+            *self._lake_instructions(),
+            "",
+            "Press ctrl-c to stop.",
             "",
         ]
-        return lines
 
-    def _of_lake(self) -> Sequence[str]:
+    def _lake_instructions(self) -> Sequence[str]:
         if self._lake is None:
             return ()
         return (
             "",
-            "  after some minutes, when the lake has its first build:",
+            "  after some minutes, when the first lake build is done:",
             f"  routebook lake report --lake {self._lake}",
         )
 
-    async def _play(self) -> None:
+    async def _run_fleet(self) -> None:
         run = FleetRun(
             load_scenario(_SCENARIO),
             self._addresses(),
             seed=1,
             duration_ms=self._duration_ms,
             restart=self._restart,
-            on_fault=None if self._watched else _tell,
+            on_fault=None if self._show_view else _print_fault,
         )
-        stopping = asyncio.create_task(self._stop_run(run))
-        showing = asyncio.create_task(_show(run)) if self._watched else None
+        tasks = [asyncio.create_task(self._stop_when_asked(run))]
+        if self._show_view:
+            tasks.append(asyncio.create_task(_show(run)))
         try:
             report = await run.run()
         finally:
-            for task in filter(None, (stopping, showing)):
+            for task in tasks:
                 task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
         for line in format_report(report):
-            _say(line)
+            _print(line)
 
-    async def _stop_run(self, run: FleetRun) -> None:
+    async def _stop_when_asked(self, run: FleetRun) -> None:
         await self._stop.wait()
         run.stop()
 
     def _addresses(self) -> tuple[Address, ...]:
-        return parse_addresses([part.places["nameserver"] for part in self.nameservers])
+        return parse_addresses([process.addresses["nameserver"] for process in self.nameservers])
 
     async def _restart(self, number: int, lasts_s: float) -> None:
-        """A NameServer is gone for a while, and comes back at the same addresses with what it remembers."""
-        part = self.nameservers[number]
-        await part.stop()
+        """Stop a NameServer for a while; it starts again at the same addresses with its routes."""
+        process = self.nameservers[number]
+        await process.stop()
         await asyncio.sleep(lasts_s)
-        await part.start()
+        await process.start()
 
 
-def _lake_of(folder: Path, homes: Sequence[Path]) -> Part:
-    """The lake over the journals of all NameServers. If it fails, the rest of the demo goes on without it."""
+def _lake_process(folder: Path, homes: Sequence[Path]) -> Process:
+    """Follow the journals of all NameServers. If it fails, the demo continues without it."""
     journals = [word for home in homes for word in ("--journal", str(home / "journal"))]
-    return Part("lake", "follow", *journals, "--lake", str(folder / "lake"), listens={}, places={})
+    return Process("lake", "follow", *journals, "--lake", str(folder / "lake"), options={}, addresses={})
 
 
 async def _show(run: FleetRun) -> None:
-    from rich.console import Console  # noqa: PLC0415 - only where somebody looks
+    from rich.console import Console  # noqa: PLC0415 - only in a terminal
 
     await FleetView(run, Console()).show()
 
 
-def _tell(fault: FaultRecord) -> None:
-    _say(f"{fault.at_s:>7.1f} s  {fault.kind}: {fault.target}")
+def _print_fault(fault: FaultRecord) -> None:
+    _print(f"{fault.at_s:>7.1f} s  {fault.kind}: {fault.target}")
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def _port(wanted: int) -> int:
-    """The usual one, if it is free; else whichever is."""
+    """Return the usual port if it is free, else 0 for any free port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -229,11 +227,13 @@ def _port(wanted: int) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code."""
-    parser = argparse.ArgumentParser(prog="routebook-demo", description="Two NameServers and a fleet with faults.")
-    parser.add_argument("--seconds", type=float, help="how long [until ctrl-c, at most an hour]")
-    parser.add_argument("--no-lake", action="store_true", help="without the lake [with it, where Spark is installed]")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what the NameServers write there")
+    """Run the demo and return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.demo", description="Run two NameServers and a simulated fleet with faults."
+    )
+    parser.add_argument("--seconds", type=float, help="duration; default: until ctrl-c, at most one hour")
+    parser.add_argument("--no-lake", action="store_true", help="run without the lake, even if Spark is installed")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="folder for journals and lake, kept after the demo")
     options = parser.parse_args(arguments)
     folder = options.keep or Path(tempfile.mkdtemp(prefix="routebook-demo-"))
     duration_ms = None if options.seconds is None else int(options.seconds * 1000)
@@ -250,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _demo(folder: Path, duration_ms: int | None, *, with_lake: bool) -> None:
-    demo = Demo(folder, duration_ms=duration_ms, watched=sys.stdout.isatty(), with_lake=with_lake)
+    demo = Demo(folder, duration_ms=duration_ms, show_view=sys.stdout.isatty(), with_lake=with_lake)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, demo.stop)

@@ -1,7 +1,7 @@
-"""What an installed Routebook is made of, as CycloneDX JSON: `python tools/sbom.py [--extra lake] > FILE`.
+"""Software bill of materials of the installed Routebook as CycloneDX JSON: `python tools/sbom.py [--extra lake]`.
 
-It is read from the metadata of what is installed, so it is true of this installation and of no other. It names packages
-by their purl and no place where they came from; the same installation gives the same bytes.
+It is generated from the metadata of the installed packages. It names packages by purl, without download locations; the
+same installation gives the same bytes.
 """
 
 import argparse
@@ -22,12 +22,12 @@ _NAMESPACE: Final = uuid.UUID("6f1d1f52-8f0e-5a57-9d0c-6c1b7f0f2f4e")
 
 
 def installed(extras: Iterable[str]) -> dict[str, tuple[metadata.Distribution, set[str]]]:
-    """Routebook and all that it needs, by name, with the names that each needs itself."""
+    """Return Routebook and its dependencies by name, each with the names of its own dependencies."""
     found: dict[str, tuple[metadata.Distribution, set[str]]] = {}
     seen: set[tuple[str, str]] = set()
-    waiting = [(ROOT, extra) for extra in ("", *extras)]
-    while waiting:
-        name, extra = waiting.pop()
+    pending = [(ROOT, extra) for extra in ("", *extras)]
+    while pending:
+        name, extra = pending.pop()
         if (name, extra) in seen:
             continue
         seen.add((name, extra))
@@ -38,12 +38,12 @@ def installed(extras: Iterable[str]) -> dict[str, tuple[metadata.Distribution, s
             if required.marker is None or required.marker.evaluate({"extra": extra}):
                 other = canonicalize_name(required.name)
                 needs.add(other)
-                waiting += [(other, wanted) for wanted in ("", *required.extras)]
+                pending += [(other, wanted) for wanted in ("", *required.extras)]
     return found
 
 
 def sbom(extras: Iterable[str] = (), *, at: datetime | None = None) -> dict[str, Any]:
-    """The document. `at` is when it was made; without it, it does not say."""
+    """Return the document. `at` is its timestamp; without it, the document has none."""
     found = installed(extras)
     components = {name: _component(name, distribution) for name, (distribution, _) in sorted(found.items())}
     root = {**components.pop(ROOT), "type": "application"}
@@ -81,11 +81,11 @@ def _component(name: str, distribution: metadata.Distribution) -> dict[str, Any]
 
 
 def _licence(distribution: metadata.Distribution) -> str | None:
-    """What the package says: an expression, or a line, or a classifier; a whole text is not quoted."""
+    """Return the license from the metadata: an expression, one line, or a classifier; full texts are skipped."""
     about = distribution.metadata
-    said = next((about[key] for key in ("License-Expression", "License") if key in about), "")
-    if said and "\n" not in said and "://" not in said:
-        return said
+    text = next((about[key] for key in ("License-Expression", "License") if key in about), "")
+    if text and "\n" not in text and "://" not in text:
+        return text
     classified = [line for line in about.get_all("Classifier") or () if line.startswith("License ::")]
     return classified[0].rpartition(" :: ")[2] if classified else None
 
@@ -96,7 +96,7 @@ def _purl(name: str, distribution: metadata.Distribution) -> str:
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--extra", action="append", default=[], help="with what this extra brings (lake)")
+    parser.add_argument("--extra", action="append", default=[], help="include the dependencies of this extra (lake)")
     chosen = parser.parse_args(arguments)
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     at = datetime.fromtimestamp(int(epoch), UTC) if epoch else None

@@ -1,4 +1,4 @@
-"""`make demo` starts, says where to look, and leaves nothing behind when it is told to end."""
+"""`make demo` starts, prints the addresses, and stops all its processes on SIGINT."""
 
 import re
 import signal
@@ -13,7 +13,7 @@ PATIENCE_S = 60
 
 
 @pytest.mark.slow
-def test_it_comes_and_goes() -> None:
+def test_the_demo_starts_and_stops() -> None:
     demo = subprocess.Popen(
         [sys.executable, "-m", "tools.demo", "--no-lake"],
         stdout=subprocess.PIPE,
@@ -22,12 +22,12 @@ def test_it_comes_and_goes() -> None:
     )
     try:
         assert demo.stdout is not None
-        told = ""
-        while "ctrl-c ends it" not in told:
+        printed = ""
+        while "Press ctrl-c to stop" not in printed:
             line = demo.stdout.readline()
-            assert line, (told, demo.communicate()[1])
-            told += line
-        places = re.findall(r"NameServer \d  127\.0\.0\.1:(\d+)   (http://\S+)", told)
+            assert line, (printed, demo.communicate()[1])
+            printed += line
+        places = re.findall(r"NameServer \d  127\.0\.0\.1:(\d+)   (http://\S+)", printed)
         assert len(places) == 2
         for port, http in places:
             socket.create_connection(("127.0.0.1", int(port)), timeout=5).close()
