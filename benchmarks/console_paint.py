@@ -1,13 +1,13 @@
-"""How long people wait for the console, in Chromium on loopback, at 300 brokers × 10,000 topics.
+"""Measures the console in Chromium on loopback, at 300 brokers × 10,000 topics.
 
     python -m benchmarks.console_paint [--brokers 300] [--topics 10000] [--searched 50000] [--runs 7]
 
-first paint      from asking for the page, nothing cached: to the first contentful paint, to the frame with the brokers
-live update      CPU time of the main thread (scripts, styles, layout, paint) for each message, while ten brokers
-                 leave and come back with all their topics; and each task of more than 50 ms, by the clock
-search           from a keystroke to the list of what was found being on the screen, among all topics
-Medians, and the worst; the processor is shared with server, brokers and browser, so that the clock tells of a machine
-at work, and CPU time of the page alone.
+first paint      from the page request, nothing cached: to the first contentful paint, and to the frame with brokers
+live update      CPU time of the main thread (scripts, styles, layout, paint) per message, while ten brokers leave and
+                 return with all their topics; and each task longer than 50 ms of wall-clock time
+search           from a keystroke to the result list on the screen, among all topics
+Prints medians and maxima. Server, brokers and browser share the processor: wall-clock times include that load, CPU
+times are those of the page alone.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from typing import Final
 
 from playwright.async_api import Browser, CDPSession, ViewportSize, WebSocket, async_playwright
 
-from benchmarks.suite.fleet_for_consoles import Serving, beat, clients_of, come, serving
+from benchmarks.suite.console_fleet import RunningServer, clients_of, register_all, run_server, send_heartbeats
 from routebook.client.client import NameServerClient
 
 CHROMIUM: Final = "/usr/bin/chromium"
@@ -43,15 +43,15 @@ LONG_TASKS: Final = """
     .observe({type: "longtask"});
 }
 """
-# from the key to the frame that shows an answer to just this text
+# from the keystroke to the frame that shows the result for this text
 TYPED: Final = """
 (text) => new Promise((resolve) => {
   const field = document.querySelector('main input[type="search"]');
   const began = performance.now();
   const shows = () => {
     const row = document.querySelector("main [role=row][data-key]");
-    const told = document.querySelector("main [role=status]")?.textContent ?? "";
-    return row !== null && row.dataset.key.includes(text) && /match/.test(told);
+    const status = document.querySelector("main [role=status]")?.textContent ?? "";
+    return row !== null && row.dataset.key.includes(text) && /match/.test(status);
   };
   const look = () => {
     if (shows()) requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - began)));
@@ -65,37 +65,37 @@ TYPED: Final = """
 
 
 async def main(brokers: int, topics: int, searched: int, runs: int) -> None:
-    async with serving() as server, async_playwright() as playwright:
+    async with run_server() as server, async_playwright() as playwright:
         url = f"http://{server.http}"
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         clients = clients_of(server, brokers)
-        await come(clients, topics=topics)
-        beating = asyncio.create_task(beat(clients, first=LEAVING))
-        print(f"{brokers} brokers × {topics} topics; medians of {runs} (and the worst), in ms", flush=True)
-        await first_paint(browser, url, "/")  # the server has read its files, Chromium has started
+        await register_all(clients, topics=topics)
+        heartbeats = asyncio.create_task(send_heartbeats(clients, first=LEAVING))
+        print(f"{brokers} brokers × {topics} topics; medians of {runs} runs (and maximum), in ms", flush=True)
+        await first_paint(browser, url, "/")  # warm-up: the server reads its files, Chromium starts
         for path in SHOWN:
             paints = [await first_paint(browser, url, path) for _ in range(runs)]
-            tell(f"{path}: first contentful paint", [first for first, _, _ in paints])
-            tell(f"{path}: brokers are on the screen", [shown for _, shown, _ in paints])
-            tell(f"{path}: CPU time of the main thread until then", [busy for _, _, busy in paints])
+            print_times(f"{path}: first contentful paint", [first for first, _, _ in paints])
+            print_times(f"{path}: brokers visible", [shown for _, shown, _ in paints])
+            print_times(f"{path}: CPU time of the main thread until then", [busy for _, _, busy in paints])
         for path in SHOWN:
             mean, longest = await updates(browser, server, path, clients, topics, runs=runs)
-            tell(f"{path}: CPU time of the main thread for a live message", mean)
+            print_times(f"{path}: CPU time of the main thread per live message", mean)
             print(f"{path}: tasks over 50 ms: {[round(one) for one in longest] or 'none'}", flush=True)
-        await come(clients[:1], topics=searched, version=2)
-        tell(f"search among {searched} topics", await search(browser, url, searched, runs=runs))
-        beating.cancel()
-        await asyncio.gather(beating, return_exceptions=True)
+        await register_all(clients[:1], topics=searched, version=2)
+        print_times(f"search among {searched} topics", await search(browser, url, searched, runs=runs))
+        heartbeats.cancel()
+        await asyncio.gather(heartbeats, return_exceptions=True)
         await asyncio.gather(*(client.aclose() for client in clients))
         await browser.close()
 
 
-def tell(what: str, values: list[float]) -> None:
+def print_times(what: str, values: list[float]) -> None:
     print(f"{what}: {statistics.median(values):.1f} ({max(values):.1f})", flush=True)
 
 
 async def first_paint(browser: Browser, url: str, path: str) -> tuple[float, float, float]:
-    """The first contentful paint, the frame with the brokers, and the main thread's CPU time until then."""
+    """Return the times of the first contentful paint and of the frame with brokers, and the CPU time until then."""
     context = await browser.new_context(viewport=DESK)
     page = await context.new_page()
     session = await context.new_cdp_session(page)
@@ -113,9 +113,9 @@ async def first_paint(browser: Browser, url: str, path: str) -> tuple[float, flo
 
 
 async def updates(
-    browser: Browser, server: Serving, path: str, clients: list[NameServerClient], topics: int, *, runs: int
+    browser: Browser, server: RunningServer, path: str, clients: list[NameServerClient], topics: int, *, runs: int
 ) -> tuple[list[float], list[float]]:
-    """Mean time of the main thread for a message, in each run; and every task that took longer than 50 ms."""
+    """Return the mean CPU time per message of each run, and all tasks longer than 50 ms."""
     context = await browser.new_context(viewport=DESK)
     page = await context.new_page()
     messages: list[int] = []
@@ -137,7 +137,7 @@ async def updates(
         await asyncio.gather(*(client.aclose() for client in clients[:LEAVING]))
         await page.wait_for_timeout(1500)
         clients[:LEAVING] = clients_of(server, LEAVING)
-        await come(clients[:LEAVING], topics=topics)
+        await register_all(clients[:LEAVING], topics=topics)
         await page.wait_for_timeout(1500)
         mean.append((await busy_ms(session) - before_ms) / len(messages))
     longest: list[float] = await page.evaluate("globalThis.longTasks")
@@ -157,7 +157,7 @@ async def search(browser: Browser, url: str, topics: int, *, runs: int) -> list[
     numbers = [f"{(run + 1) * topics // (runs + 1):05}" for run in range(runs)]
     found = [
         float(await page.evaluate(TYPED, f"-{number[:length]}")) for number in numbers for length in (3, 4, 5)
-    ]  # as somebody types
+    ]  # one result per keystroke
     await page.close()
     return found
 

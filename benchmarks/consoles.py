@@ -1,4 +1,4 @@
-"""What open consoles cost the server: its CPU time with none and with many, at 300 brokers × 10,000 topics."""
+"""Measures the cost of open consoles: CPU time of the server without and with them, at 300 brokers × 10,000 topics."""
 
 import argparse
 import asyncio
@@ -7,25 +7,25 @@ from typing import Final
 
 from websockets.asyncio.client import connect
 
-from benchmarks.suite.fleet_for_consoles import Serving, beat, clients_of, come, serving
+from benchmarks.suite.console_fleet import RunningServer, clients_of, register_all, run_server, send_heartbeats
 
 TICKS_PER_S: Final = 100
 
 
 async def main(brokers: int, topics: int, consoles: int, seconds: float) -> None:
-    async with serving() as server:
+    async with run_server() as server:
         await measure(server, brokers=brokers, topics=topics, consoles=consoles, seconds=seconds)
 
 
-async def measure(server: Serving, *, brokers: int, topics: int, consoles: int, seconds: float) -> None:
+async def measure(server: RunningServer, *, brokers: int, topics: int, consoles: int, seconds: float) -> None:
     pid = server.pid
     clients = clients_of(server, brokers)
-    await come(clients, topics=topics)
-    beating = asyncio.create_task(beat(clients))
+    await register_all(clients, topics=topics)
+    heartbeats = asyncio.create_task(send_heartbeats(clients))
     print(f"{brokers} brokers, {topics} topics, {resident_mb(pid):.0f} MB")
     await asyncio.sleep(5)
     alone = await cpu_share(pid, seconds)
-    print(f"no console: {alone:.2f} % of a core")
+    print(f"without consoles: {alone:.2f} % of a core")
     received = [0, 0]
     tabs = [asyncio.create_task(tab(server.http, received)) for _ in range(consoles)]
     await asyncio.sleep(5)
@@ -33,11 +33,11 @@ async def measure(server: Serving, *, brokers: int, topics: int, consoles: int, 
     share = await cpu_share(pid, seconds)
     print(
         f"{consoles} consoles: {share:.2f} % of a core, {share - alone:.2f} % more; {resident_mb(pid):.0f} MB; "
-        f"each got {received[0] / consoles / seconds:.1f} messages, {received[1] / consoles / seconds:.0f} bytes/s"
+        f"each receives {received[0] / consoles / seconds:.1f} messages, {received[1] / consoles / seconds:.0f} bytes/s"
     )
-    for task in [*tabs, beating]:
+    for task in [*tabs, heartbeats]:
         task.cancel()
-    await asyncio.gather(*tabs, beating, return_exceptions=True)
+    await asyncio.gather(*tabs, heartbeats, return_exceptions=True)
     await asyncio.gather(*(client.aclose() for client in clients))
 
 

@@ -1,9 +1,9 @@
-"""How fast a journal of a million events is indexed, how large the index is, and how soon a past route is answered.
+"""Measures the history index: indexing speed and size for a million events, and the latency of history queries.
 
     python -m benchmarks.history [--events 1000000] [--brokers 300] [--topics 2000] [--every-broker]
 
-The journal is made in a temporary folder: each broker registers all topics (or a tenth of them), then nine in ten
-events are heartbeat minutes, and the rest brokers that flap, topics that come, change and go, and permissions.
+The journal is generated in a temporary folder: each broker registers a tenth of the topics (or all), then nine in ten
+events are heartbeat minutes, and the rest are flapping brokers, topic changes and permission changes.
 """
 
 import argparse
@@ -40,7 +40,7 @@ STEP_MS = 200
 
 
 class Fleet:
-    """Brokers with their topics, as the journal of one NameServer tells of them."""
+    """Brokers and their topics, as a source of journal events."""
 
     def __init__(self, *, brokers: int, topics: int, share: float) -> None:
         self.random = random.Random(7)
@@ -62,21 +62,21 @@ class Fleet:
         left = BrokerDown(cluster="C", broker=broker, broker_id=0, addr=_addr(broker), reason=DownReason.CLOSED)
         return [left, TopicsChanged(broker=broker, cause=TopicCause.REMOVAL, removed=tuple(self.on[broker]))]
 
-    def something(self) -> list[Event]:
-        """What one request brings about."""
-        dice, broker = self.random.random(), self.random.choice(list(self.on))
-        if dice < 0.9:
+    def random_events(self) -> list[Event]:
+        """Return the events of one random request."""
+        rng, broker = self.random.random(), self.random.choice(list(self.on))
+        if rng < 0.9:
             return [HeartbeatMinute(cluster="C", broker=broker, addr=_addr(broker), minute_ms=0, count=2)]
-        if dice < 0.9005:
+        if rng < 0.9005:
             return [*self.down(broker), *self.up(broker)]
-        if dice < 0.9015:
+        if rng < 0.9015:
             return [PermissionWiped(broker=broker, topics=1), PermissionRestored(broker=broker, topics=1)]
         topic, held = self.random.choice(self.topics), self.on[broker]
         before = held.get(topic)
         if before is None:
             held[topic] = Queues(6, 8, 8, 0)
             change = TopicsChanged(broker=broker, cause=TopicCause.REGISTER_TOPIC, added={topic: held[topic]})
-        elif dice < 0.92:
+        elif rng < 0.92:
             del held[topic]
             change = TopicsChanged(broker=broker, cause=TopicCause.REGISTRATION, removed=(topic,))
         else:
@@ -91,9 +91,9 @@ def _addr(broker: str) -> str:
 
 
 def write(files: FolderFiles, fleet: Fleet, events: int) -> tuple[int, int]:
-    """The journal; how many records it has, and the time of the last."""
+    """Write the journal; return the number of records and the time of the last one."""
     encoder, options = RecordEncoder(ns="n", boot="b"), JournalOptions(segment_bytes=64 << 20)
-    log = OpenSegment(files, options=options)
+    segment = OpenSegment(files, options=options)
     seq, at_ms = 0, BORN_MS
     batch: list[Pending] = []
     waiting: list[Event] = [ServerStarted(version="0", listen="-")]
@@ -103,13 +103,13 @@ def write(files: FolderFiles, fleet: Fleet, events: int) -> tuple[int, int]:
             seq += 1
             batch.append(Pending(seq, at_ms, encoder.line(event, seq=seq, at_ms=at_ms)))
         at_ms += STEP_MS
-        waiting = fleet.up(coming.pop()) if coming else fleet.something()
+        waiting = fleet.up(coming.pop()) if coming else fleet.random_events()
         if len(batch) > 5000:
-            log.commit(batch, now_s=0)
+            segment.commit(batch, now_s=0)
             batch.clear()
-    log.commit(batch, now_s=0)
-    log.roll()
-    for finished in log.finished:
+    segment.commit(batch, now_s=0)
+    segment.roll()
+    for finished in segment.finished:
         roll_segment(files, finished.name, finished.span)
     return seq, at_ms
 
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--brokers", type=int, default=300)
     parser.add_argument("--topics", type=int, default=2000)
-    parser.add_argument("--every-broker", action="store_true", help="each broker has all topics, not a tenth")
+    parser.add_argument("--every-broker", action="store_true", help="each broker has all topics instead of a tenth")
     parser.add_argument("--questions", type=int, default=500)
     given = parser.parse_args()
     fleet = Fleet(brokers=given.brokers, topics=given.topics, share=1.0 if given.every_broker else 0.1)
@@ -128,19 +128,19 @@ def main() -> None:
         began = time.perf_counter()
         records, until_ms = write(files, fleet, given.events)
         size = sum(files.size(name) for name in files.names())
-        print(f"journal   {records:,} records, {size / 1e6:.1f} MB rolled, made in {time.perf_counter() - began:.1f} s")
+        print(f"journal   {records:,} records, {size / 1e6:.1f} MB compressed, in {time.perf_counter() - began:.1f} s")
         index(path, files, records)
         ask(path, fleet, until_ms, given.questions)
 
 
 def index(path: Path, files: FolderFiles, records: int) -> None:
     began, cpu = time.perf_counter(), time.process_time()
-    feeder = IndexFollower(path, files, rest=0)
-    feeder.start()
-    while feeder.status().state != "following":
+    follower = IndexFollower(path, files, rest=0)
+    follower.start()
+    while follower.status().state != "following":
         time.sleep(0.05)
     took = time.perf_counter() - began
-    feeder.stop()
+    follower.stop()
     size = path.stat().st_size
     print(
         f"indexed   {records / took:,.0f} records/s ({took:.1f} s, {time.process_time() - cpu:.1f} s of CPU),"
@@ -149,11 +149,11 @@ def index(path: Path, files: FolderFiles, records: int) -> None:
 
 
 def ask(path: Path, fleet: Fleet, until_ms: int, questions: int) -> None:
-    history, dice = History(path), random.Random(3)
+    history, rng = History(path), random.Random(3)
     for name, question in (
-        ("route_at", lambda: history.route_at(dice.choice(fleet.topics), dice.randrange(BORN_MS, until_ms))),
-        ("timeline", lambda: history.timeline(dice.choice(fleet.topics), limit=20)),
-        ("brokers_at", lambda: history.brokers_at(dice.randrange(BORN_MS, until_ms))),
+        ("route_at", lambda: history.route_at(rng.choice(fleet.topics), rng.randrange(BORN_MS, until_ms))),
+        ("timeline", lambda: history.timeline(rng.choice(fleet.topics), limit=20)),
+        ("brokers_at", lambda: history.brokers_at(rng.randrange(BORN_MS, until_ms))),
     ):
         times = []
         for _ in range(questions):
@@ -162,7 +162,7 @@ def ask(path: Path, fleet: Fleet, until_ms: int, questions: int) -> None:
             times.append(1000 * (time.perf_counter() - began))
         times.sort()
         p50, p99 = times[len(times) // 2], times[len(times) * 99 // 100]
-        print(f"{name:<11}p50 {p50:.1f} ms, p99 {p99:.1f} ms, worst {times[-1]:.1f} ms of {questions}")
+        print(f"{name:<11}p50 {p50:.1f} ms, p99 {p99:.1f} ms, max {times[-1]:.1f} ms of {questions}")
     history.close()
 
 

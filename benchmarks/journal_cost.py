@@ -1,80 +1,58 @@
-"""What remembering costs: look-ups and registrations with the journal and without, side by side in one run.
+"""Measures what the journal costs: look-ups and registrations with and without it, side by side in one run.
 
     python -m benchmarks.journal_cost [--rounds 10] [--brokers 20] [--topics 200] [--max-lookup 5] [--max-register 10]
 
-Two servers run at once, one with `routebook.journal.enabled=false`; they take turns, round by round, so that a busy
-machine disturbs both alike. Told are requests per second, and the CPU time of the whole process per request: that has
-the threads of the journal and of history in it, which work while nobody waits for them. Ratios are medians over the
-rounds. Exits 1 if the journal costs more throughput than allowed, in percent.
+Two servers run at once, one with `routebook.journal.enabled=false`. They take turns round by round, so that other load
+on the machine affects both. Prints requests per second and the CPU time of the whole process per request, which
+includes the threads of journal and history. Ratios are medians over the rounds. Exits 1 if the journal costs more
+throughput, in percent, than allowed.
 """
 
 import argparse
-import json
-import os
 import socket
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.suite.peers import routebook
+from benchmarks.suite.plans import register_body, registration_fields, topic_names
 from routebook.wire.codec import encode
 from routebook.wire.command import Command
 
-_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-_PIPELINED = 64
+_BATCH = 64
 
 
 class Measured(NamedTuple):
-    """One round of one server."""
+    """The result of one round of one server."""
 
     wall_us: float  # per request
     cpu_us: float
 
 
-class Server:
-    """A `routebook serve` of its own, and what it has used of the CPU."""
+class JournalServer:
+    """A server with open connections."""
 
     def __init__(self, *, journal: bool) -> None:
-        self._home = tempfile.TemporaryDirectory(prefix="routebook-bench-")
-        options = [f"-Droutebook.journal.enabled={str(journal).lower()}", "-Droutebook.http.listen=off"]
-        command = [sys.executable, "-m", "routebook", "serve", "--listen", "127.0.0.1:0", "--home", self._home.name]
-        with (Path(self._home.name) / "log").open("w") as log:
-            self._process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=log, text=True)
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.startswith("listening on ") and "(nameserver)" in line:
-                self.port = int(line.split()[2].rpartition(":")[2])
-                break
+        self.process = routebook(f"-Droutebook.journal.enabled={str(journal).lower()}", http="off")
         self.connections: list[socket.socket] = []
 
-    def cpu_s(self) -> float:
-        """User and system time, all threads: the journal's own count."""
-        nanoseconds = 0
-        for task in Path(f"/proc/{self._process.pid}/task").iterdir():
-            nanoseconds += int((task / "schedstat").read_text().split()[0])
-        return nanoseconds / 1e9
-
     def connect(self) -> socket.socket:
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        connection = socket.create_connection(("127.0.0.1", self.process.port), timeout=60)
         self.connections.append(connection)
         return connection
 
     def stop(self) -> None:
         for connection in self.connections:
             connection.close()
-        self._process.terminate()
-        self._process.wait(timeout=60)
-        self._home.cleanup()
+        self.process.stop()
 
 
 def exchange(connection: socket.socket, frames: list[bytes]) -> None:
-    """Send frames, a few at a time, and read as many answers."""
-    for start in range(0, len(frames), _PIPELINED):
-        batch = frames[start : start + _PIPELINED]
+    """Send frames in batches and read as many answers."""
+    for start in range(0, len(frames), _BATCH):
+        batch = frames[start : start + _BATCH]
         connection.sendall(b"".join(batch))
         waiting, data = len(batch), b""
         while waiting:
@@ -85,33 +63,10 @@ def exchange(connection: socket.socket, frames: list[bytes]) -> None:
 
 
 def registration(broker: int, topics: int, counter: int) -> bytes:
-    """A whole registration; with another counter, one topic differs."""
-    table = {
-        f"topic-{n:05d}": {
-            "order": False,
-            "perm": 6,
-            "readQueueNums": 8 + (counter if n == 0 else 0),
-            "topicFilterType": "SINGLE_TAG",
-            "topicName": f"topic-{n:05d}",
-            "topicSysFlag": 0,
-            "writeQueueNums": 8,
-        }
-        for n in range(topics)
-    }
-    version = {"counter": counter, "stateVersion": 0, "timestamp": 1_700_000_000_000}
-    wrapper = {"dataVersion": version, "topicConfigTable": table, "topicQueueMappingInfoMap": {}}
-    body = json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper}, separators=(",", ":")).encode()
-    ext: dict[str, str | None] = {
-        "clusterName": "cluster",
-        "brokerName": f"broker-{broker:04d}",
-        "brokerAddr": f"10.0.0.{broker}:10911",
-        "haServerAddr": f"10.0.0.{broker}:10912",
-        "brokerId": "0",
-        "compressed": "false",
-        "enableActingMaster": "false",
-        "bodyCrc32": "0",
-    }
-    return encode(Command(code=103, opaque=broker, ext=ext, body=body))
+    """Return a whole registration; with another counter, one topic differs."""
+    names = topic_names(topics)
+    body = register_body(names, counter=counter, changed=names[0])
+    return encode(Command(code=103, opaque=broker, ext=registration_fields(broker), body=body))
 
 
 def look_ups(topics: int, count: int) -> list[bytes]:
@@ -126,7 +81,7 @@ def main() -> int:
     parser.add_argument("--max-lookup", type=float, default=5.0)
     parser.add_argument("--max-register", type=float, default=10.0)
     chosen = parser.parse_args()
-    servers = {"journal": Server(journal=True), "without": Server(journal=False)}
+    servers = {"journal": JournalServer(journal=True), "without": JournalServer(journal=False)}
     try:
         costs = run(servers, chosen)
     finally:
@@ -136,21 +91,21 @@ def main() -> int:
     return 0 if all(cost <= limits.get(what, chosen.max_register) for what, cost in costs.items()) else 1
 
 
-def run(servers: dict[str, Server], chosen: argparse.Namespace) -> dict[str, float]:
+def run(servers: dict[str, JournalServer], chosen: argparse.Namespace) -> dict[str, float]:
     brokers, topics = chosen.brokers, chosen.topics
     for server in servers.values():
         for broker in range(brokers):
             exchange(server.connect(), [registration(broker, topics, 1)])
-        server.connect()  # the client's
-    asked = look_ups(topics, 10_000)
+        server.connect()  # for look-ups
+    lookups = look_ups(topics, 10_000)
     same = [registration(broker, topics, 1) for broker in range(brokers)]
-    works: dict[str, Callable[[Server, int], int]] = {
-        "look-ups": lambda server, _round: _look_up(server, asked),
+    works: dict[str, Callable[[JournalServer, int], int]] = {
+        "look-ups": lambda server, _round: _look_up(server, lookups),
         "registrations, unchanged": lambda server, _round: _register(server, same, times=20),
         "registrations, a topic changed": lambda server, turn: _register(
             server, [registration(broker, topics, 2 + turn) for broker in range(brokers)], times=1
         ),
-        "registrations, all topics new": lambda server, turn: _register_anew(server, brokers, topics, turn),
+        "registrations, all topics new": lambda server, turn: _register_renamed(server, brokers, topics, turn),
     }
     costs = {}
     for what, work in works.items():
@@ -158,38 +113,38 @@ def run(servers: dict[str, Server], chosen: argparse.Namespace) -> dict[str, flo
         for turn in range(chosen.rounds + 1):
             for name, server in servers.items():
                 measured = _measured(server, work, turn)
-                if turn:  # the first one warms up
+                if turn:  # the first round is a warm-up
                     rounds[name].append(measured)
         costs[what] = _report(what, rounds)
     return costs
 
 
-def _look_up(server: Server, frames: list[bytes]) -> int:
+def _look_up(server: JournalServer, frames: list[bytes]) -> int:
     exchange(server.connections[-1], frames)
     return len(frames)
 
 
-def _register(server: Server, frames: list[bytes], *, times: int) -> int:
+def _register(server: JournalServer, frames: list[bytes], *, times: int) -> int:
     for connection, frame in zip(server.connections, frames, strict=False):
         for _ in range(times):
             exchange(connection, [frame])
     return len(frames) * times
 
 
-def _register_anew(server: Server, brokers: int, topics: int, turn: int) -> int:
-    """Every broker under a new name: all its topics come, those of its old name stay."""
+def _register_renamed(server: JournalServer, brokers: int, topics: int, turn: int) -> int:
+    """Register every broker under a new name: all its topics are new, those of the old name stay."""
     frames = [registration(broker, topics, 1) for broker in range(brokers)]
     renamed = [frame.replace(b"broker-0", b"brok%02d-0" % (turn % 100)) for frame in frames]
     renamed = [frame.replace(b":10911", b":1%04d" % turn) for frame in renamed]
     return _register(server, renamed, times=1)
 
 
-def _measured(server: Server, work: Callable[[Server, int], int], turn: int) -> Measured:
-    cpu, wall = server.cpu_s(), time.perf_counter()
+def _measured(server: JournalServer, work: Callable[[JournalServer, int], int], turn: int) -> Measured:
+    cpu, wall = server.process.cpu_s(), time.perf_counter()
     count = work(server, turn)
     wall = time.perf_counter() - wall
-    time.sleep(0.15)  # for the journal to catch up: what it still has to write counts
-    return Measured(wall / count * 1e6, (server.cpu_s() - cpu) / count * 1e6)
+    time.sleep(0.15)  # until the journal is written: that work counts, too
+    return Measured(wall / count * 1e6, (server.process.cpu_s() - cpu) / count * 1e6)
 
 
 def _report(what: str, rounds: dict[str, list[Measured]]) -> float:

@@ -1,9 +1,9 @@
-"""What a day of a steady fleet leaves on disk: its minutes, written in virtual time and rolled as ever.
+"""Measures the journal size of one day of a steady fleet, written in virtual time.
 
     python -m benchmarks.journal_day [--brokers 300] [--clients 200] [--topics 20] [--limit-mb 50]
 
-Every broker registers each 30 s, give or take a little, and asks 322 in between; every client asks for its topics each
-30 s. No time passes: the rows go through the real meter, recorder and journal. Exits 1 if there is more than the limit.
+Every broker registers each 30 s with some jitter and sends 322 in between; every client looks up its topics each 30 s.
+The rollups pass through the real meter and journal. Exits 1 if the size on disk is above the limit.
 """
 
 import argparse
@@ -31,27 +31,27 @@ _BEGIN_MS = 1_700_000_000_000 // _DAY_MS * _DAY_MS
 
 
 class Fleet:
-    """Who gives sign of life when, and who asks for what."""
+    """Heartbeats of the brokers and look-ups of the clients."""
 
     def __init__(self, *, brokers: int, clients: int, topics: int, meter: Meter) -> None:
-        chance = random.Random(1)
-        self._chance = chance
+        rng = random.Random(1)
+        self._rng = rng
         self._meter = meter
         self._keys = [BrokerKey(f"cluster-{n % 4}", f"10.0.{n // 250}.{n % 250}:10911") for n in range(brokers)]
-        self._phases = [chance.randrange(30_000) for _ in range(brokers)]
+        self._phases = [rng.randrange(30_000) for _ in range(brokers)]
         self._callers = [Caller(n, f"10.1.{n // 250}.{n % 250}:40000") for n in range(clients)]
         names = [f"topic-{n:04d}" for n in range(1000)]
-        self._asked = [chance.sample(names, topics) for _ in range(clients)]
+        self._client_topics = [rng.sample(names, topics) for _ in range(clients)]
 
     def minute(self, minute_ms: int) -> None:
-        """Everything that happens in one minute."""
-        chance, meter = self._chance, self._meter
+        """Count the heartbeats and look-ups of one minute."""
+        rng, meter = self._rng, self._meter
         for number, key in enumerate(self._keys):
             for turn in (0, 30_000):
                 at_ms = minute_ms + turn + self._phases[number]
-                meter.beat(key, f"broker-{number:04d}", at_ms + int(chance.expovariate(1 / 20)))
-                meter.beat(key, f"broker-{number:04d}", at_ms + 15_000 + int(chance.expovariate(1 / 20)))
-        for caller, topics in zip(self._callers, self._asked, strict=True):
+                meter.beat(key, f"broker-{number:04d}", at_ms + int(rng.expovariate(1 / 20)))
+                meter.beat(key, f"broker-{number:04d}", at_ms + 15_000 + int(rng.expovariate(1 / 20)))
+        for caller, topics in zip(self._callers, self._client_topics, strict=True):
             command = Command(code=105, opaque=1)
             for topic in topics:
                 row = meter.row(caller, topic, command.language, command.version)
@@ -63,7 +63,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--brokers", type=int, default=300)
     parser.add_argument("--clients", type=int, default=200)
-    parser.add_argument("--topics", type=int, default=20, help="of each client")
+    parser.add_argument("--topics", type=int, default=20, help="per client")
     parser.add_argument("--limit-mb", type=float, default=50.0)
     chosen = parser.parse_args()
     meter = Meter(max_keys=Settings.build().lookup_keys_per_minute)
@@ -81,7 +81,7 @@ def main() -> int:
 
 
 def write_day(folder: Path, fleet: Fleet, meter: Meter) -> tuple[int, int]:
-    """Rows and bytes of text."""
+    """Write the day; return the number of records and their size as text."""
     files, now_ms = FolderFiles(folder), _BEGIN_MS
     options = JournalOptions(retain_age_s=10 * 365 * 86_400)
     writer = open_journal(
@@ -91,7 +91,7 @@ def write_day(folder: Path, fleet: Fleet, meter: Meter) -> tuple[int, int]:
         now_ms = minute_ms + 60_000
         fleet.minute(minute_ms)
         append(writer, meter.take(minute_ms), now_ms)
-    writer.stop()  # without threads: all of it is written here
+    writer.stop()  # the threads are not started: everything is written here
     roll(writer.roller)
     status = writer.status()
     return status.written_records, status.written_bytes

@@ -1,129 +1,26 @@
-"""300 brokers × 10,000 topics on one NameServer: does it fit, does it answer? Java's route cache does not survive it.
+"""Registers 300 brokers × 10,000 topics on one NameServer, measures time and memory, and fails above a memory limit.
 
     python -m benchmarks.many_topics [--brokers 300] [--topics 10000] [--limit-mib 2048]
 
-Starts `routebook serve`, registers every broker over a connection of its own, looks topics up in both profiles,
-registers all of them again unchanged, drops half of the brokers, and prints what each step took and what the server's
-memory is.
-Exits 1 if the server ever held more than the limit.
+Starts `routebook serve`, registers every broker over its own connection, looks up topics in both JSON profiles,
+registers all brokers again unchanged, and disconnects half of them. Prints time and memory of each step; exits 1 if the
+peak memory is above the limit. Java's route cache runs out of heap at this size.
 """
 
 import argparse
-import json
 import random
-import socket
-import subprocess
 import sys
-import tempfile
 import time
-from itertools import count
-from pathlib import Path
 
-from routebook.wire.codec import encode
+from benchmarks.suite.peers import Connection, Server, routebook
+from benchmarks.suite.plans import register_body, registration_fields, topic_names
 from routebook.wire.command import Command
-from routebook.wire.peer import Peer
-
-
-class Connection:
-    """A blocking connection that asks one thing at a time."""
-
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=120)
-        self._peer = Peer()
-        self._opaques = count(1)
-
-    def ask(self, code: int, ext: dict[str, str | None] | None = None, body: bytes | None = None) -> Command:
-        self._socket.sendall(encode(Command(code=code, opaque=next(self._opaques), ext=ext, body=body)))
-        while (answer := self._peer.next_command()) is None:
-            data = self._socket.recv(1 << 20)
-            if not data:
-                raise ConnectionError("the server closed the connection")
-            self._peer.feed(data)
-        return answer
-
-    def close(self) -> None:
-        self._socket.close()
-
-
-def register_body(topics: int) -> bytes:
-    table = {
-        f"topic-{n:05d}": {
-            "attributes": {"+message.type": "NORMAL"},
-            "order": False,
-            "perm": 6,
-            "readQueueNums": 8,
-            "topicFilterType": "SINGLE_TAG",
-            "topicName": f"topic-{n:05d}",
-            "topicSysFlag": 0,
-            "writeQueueNums": 8,
-        }
-        for n in range(topics)
-    }
-    version = {"counter": 1, "stateVersion": 0, "timestamp": 1_700_000_000_000}
-    wrapper = {
-        "dataVersion": version,
-        "mappingDataVersion": version,
-        "topicConfigTable": table,
-        "topicQueueMappingDetailMap": {},
-        "topicQueueMappingInfoMap": {},
-    }
-    return json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper}, separators=(",", ":")).encode()
 
 
 def register(connection: Connection, broker: int, body: bytes) -> None:
-    ext: dict[str, str | None] = {
-        "clusterName": f"cluster-{broker % 4}",
-        "brokerName": f"broker-{broker:04d}",
-        "brokerAddr": f"10.0.{broker // 250}.{broker % 250}:10911",
-        "haServerAddr": f"10.0.{broker // 250}.{broker % 250}:10912",
-        "brokerId": "0",
-        "compressed": "false",
-        "enableActingMaster": "false",
-        "bodyCrc32": "0",
-    }
-    answer = connection.ask(103, ext, body)
+    answer = connection.ask(103, registration_fields(broker), body)
     if answer.code != 0:
         raise RuntimeError(f"broker {broker}: {answer.code} {answer.remark}")
-
-
-class Server:
-    """A `routebook serve` of its own, and what its memory is."""
-
-    def __init__(self) -> None:
-        self._home = tempfile.TemporaryDirectory(prefix="routebook-bench-")
-        self._process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "routebook",
-                "serve",
-                "--listen",
-                "127.0.0.1:0",
-                "--http",
-                "off",
-                "--home",
-                self._home.name,
-            ],
-            stdout=subprocess.PIPE,
-            stderr=(Path(self._home.name) / "log").open("w"),
-            text=True,
-        )
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.startswith("listening on ") and "(nameserver)" in line:
-                self.port = int(line.split()[2].rpartition(":")[2])
-                break
-
-    def memory_mib(self, what: str) -> float:
-        for line in Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
-            if line.startswith(what + ":"):
-                return int(line.split()[1]) / 1024
-        raise LookupError(what)
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(timeout=60)
-        self._home.cleanup()
 
 
 def main() -> int:
@@ -132,13 +29,10 @@ def main() -> int:
     options.add_argument("--topics", type=int, default=10_000)
     options.add_argument("--limit-mib", type=float, default=2048)
     chosen = options.parse_args()
-    body = register_body(chosen.topics)
-    server = Server()
-    try:
+    body = register_body(topic_names(chosen.topics))
+    with routebook(http="off") as server:
         peak = run(server, chosen.brokers, chosen.topics, body)
-    finally:
-        server.stop()
-    print(f"peak {peak:.0f} MiB of {chosen.limit_mib:.0f} allowed")
+    print(f"peak memory {peak:.0f} MiB, limit {chosen.limit_mib:.0f} MiB")
     return 0 if peak <= chosen.limit_mib else 1
 
 
@@ -146,7 +40,7 @@ def run(server: Server, brokers: int, topics: int, body: bytes) -> float:
     connections = [Connection(server.port) for _ in range(brokers)]
     client = Connection(server.port)
     report("idle", server, 0, 1)
-    for round_name in ("first registration", "same again"):
+    for round_name in ("first registration", "unchanged registration"):
         begun = time.perf_counter()
         for broker, connection in enumerate(connections):
             register(connection, broker, body)
@@ -166,16 +60,12 @@ def run(server: Server, brokers: int, topics: int, body: bytes) -> float:
     left = brokers - brokers // 2
     while (look_up(client, "topic-00000", 513).body or b"").count(b'"readQueueNums"') != left:
         time.sleep(0.05)
-    report(f"{brokers // 2} brokers lost", server, time.perf_counter() - begun, 1)
+    report(f"{brokers // 2} brokers disconnected", server, time.perf_counter() - begun, 1)
     return server.memory_mib("VmHWM")
 
 
 def look_up(client: Connection, topic: str, version: int) -> Command:
-    command = Command(code=105, opaque=1, version=version, ext={"topic": topic})
-    client._socket.sendall(encode(command))
-    while (answer := client._peer.next_command()) is None:
-        client._peer.feed(client._socket.recv(1 << 20))
-    return answer
+    return client.ask(105, {"topic": topic}, version=version)
 
 
 def report(step: str, server: Server, seconds: float, times: int) -> None:

@@ -1,11 +1,11 @@
-"""Routebook beside Java's NameServer, Rust's, and the limit: all figures of docs/benchmarks.md.
+"""Compares Routebook with the NameServers of Java and Rust and with the C limit; all figures of docs/benchmarks.md.
 
     python -m benchmarks.run [--quick] [--only ROW] [--peers routebook,java,rust] [--no-pages] [--pages] [--build-rust]
 
-`--quick` takes less than three minutes, with a smaller fleet. `--only` runs what makes one row (the beginning of its
-key: `narrow-32`, `latency`, `register`, `memory`, `start`, `growth`) and leaves the others as they were. A peer that is
-not there is skipped, and said so. Results are kept in docs/benchmarks/results.json, from which the pages are made;
-`--pages` makes them again without measuring.
+`--quick` uses a smaller fleet and takes less than three minutes. `--only` measures one row, given by the beginning of
+its key (`narrow-32`, `latency`, `register`, `memory`, `start`, `growth`), and keeps the others. Peers that are not
+available are skipped with a message. Results are stored in docs/benchmarks/results.json; `--pages` writes pages from
+them without measuring.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from benchmarks.suite import machine, peers, report, results, rows
 from benchmarks.suite.growth import measure_growth
 
 DOCS = Path(__file__).parents[1] / "docs"
-KEPT = DOCS / "benchmarks" / "results.json"
+RESULTS_FILE = DOCS / "benchmarks" / "results.json"
 
 
 def main() -> int:
@@ -26,23 +26,23 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", metavar="ROW")
     parser.add_argument("--peers", default="routebook,java,rust")
-    parser.add_argument("--pages", action="store_true", help="make the pages again, measure nothing")
-    parser.add_argument("--no-pages", action="store_true", help="print only")
-    parser.add_argument("--build-rust", action="store_true", help="build the Rust NameServer, and end")
+    parser.add_argument("--pages", action="store_true", help="write the pages from stored results, without measuring")
+    parser.add_argument("--no-pages", action="store_true", help="only print the results")
+    parser.add_argument("--build-rust", action="store_true", help="build the Rust NameServer and exit")
     chosen = parser.parse_args()
     if chosen.build_rust:
         peers.build_rust()
         return 0
-    kept = results.load(KEPT)
+    kept = results.load(RESULTS_FILE)
     if chosen.pages:
         if kept is None:
-            print("nothing was measured yet")
+            print("no stored results: run a measurement first")
             return 1
         report.write_pages(kept, DOCS)
         return 0
-    if chosen.only == "growth" and kept is not None:  # no peer is in it: what is told of the rows stays
+    if chosen.only == "growth" and kept is not None:  # measures Routebook alone: the other rows stay
         _grow(kept, quick=chosen.quick)
-        _tell(kept, chosen)
+        _write(kept, chosen)
         return 0
     found = results.Results(
         date=time.strftime("%Y-%m-%d", time.gmtime()),
@@ -53,13 +53,13 @@ def main() -> int:
         growth=kept.growth if kept is not None else [],
     )
     measure(found, chosen)
-    _tell(found, chosen)
+    _write(found, chosen)
     return 0
 
 
-def _tell(found: results.Results, chosen: argparse.Namespace) -> None:
+def _write(found: results.Results, chosen: argparse.Namespace) -> None:
     if not chosen.no_pages:
-        results.save(found, KEPT)
+        results.save(found, RESULTS_FILE)
         report.write_pages(found, DOCS)
 
 
@@ -70,7 +70,7 @@ def measure(found: results.Results, chosen: argparse.Namespace) -> None:
     def wanted(*keys: str) -> bool:
         return only is None or any(key.startswith(only) for key in keys)
 
-    names = [name for name in chosen.peers.split(",") if _is_there(name, found)]
+    names = [name for name in chosen.peers.split(",") if _is_available(name, found)]
     size = rows.QUICK if chosen.quick else rows.FULL
     steps: list[tuple[bool, Callable[[], object]]] = [
         (wanted("start", "memory-idle"), lambda: _add(found, rows.measure_starts(names, size))),
@@ -84,10 +84,10 @@ def measure(found: results.Results, chosen: argparse.Namespace) -> None:
     for is_wanted, step in steps:
         if is_wanted:
             step()
-    print(f"took {time.monotonic() - began:.0f} s")
+    print(f"finished in {time.monotonic() - began:.0f} s")
 
 
-def _is_there(name: str, found: results.Results) -> bool:
+def _is_available(name: str, found: results.Results) -> bool:
     try:
         peers.require(name)
     except peers.Missing as problem:

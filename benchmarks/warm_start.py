@@ -1,21 +1,20 @@
-"""Seconds without routes when a NameServer is restarted: Routebook, and Java's under the same make-believe brokers.
+"""Measures the time without routes when a NameServer restarts: Routebook, and Java's with the same simulated brokers.
 
     python -m benchmarks.warm_start [--brokers 300] [--topics 10000] [--limit-s 3]
     python -m benchmarks.warm_start --java [--brokers 20] [--topics 500] [--period-s 30]
 
-The first form fills a Routebook and restarts it with no broker coming back: stopped in order, killed, and once without
-its snapshot, so that all of the journal is read. Told is how long it takes from the process's start until it answers
-whole and correct routes. Exits 1 if one of the first two takes longer than the limit.
+The first form fills a Routebook and restarts it without brokers: after SIGTERM, after SIGKILL, and without its
+snapshot, so that the whole journal is replayed. It prints the time from the process start to complete and correct
+routes, and exits 1 if one of the first two takes longer than the limit.
 
-The second restarts both NameServers under brokers that register once in a period, as real ones do (30 s), and connect
-anew only then. Told is for how long a client that asks every 20 ms got no route, or not the whole one.
+The second form restarts both NameServers while brokers register once per period, as real ones do (30 s), and reconnect
+only then. It prints how long a client that polls every 20 ms got no route, or no complete one.
 """
 
 import argparse
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,26 +25,22 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.many_topics import Connection, register, register_body
+from benchmarks.many_topics import register
+from benchmarks.suite.peers import Connection, free_port
+from benchmarks.suite.plans import register_body, topic_names
 
 _COMMAND = (sys.executable, "-m", "routebook", "serve", "-Droutebook.http.listen=off")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class Routebook:
-    """A `routebook serve` that can be started again on the same port and home."""
+    """A `routebook serve` that can be restarted with the same port and home."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.port = free_port()
 
     def start(self) -> float:
-        """When the process was started; returns once it listens."""
+        """Start and wait until it listens; return the start time."""
         begun = time.perf_counter()
         with (self.home / "log").open("a") as log:
             self.process = subprocess.Popen(
@@ -56,7 +51,7 @@ class Routebook:
             )
         assert self.process.stdout is not None
         if not any("(nameserver)" in line for line in self.process.stdout):
-            raise RuntimeError(f"it did not start; see {self.home / 'log'}")
+            raise RuntimeError(f"the server did not start; see {self.home / 'log'}")
         return begun
 
     def end(self, how: signal.Signals) -> None:
@@ -67,7 +62,7 @@ class Routebook:
 
 
 def brokers_in(port: int, topic: str) -> int:
-    """How many brokers a topic's route shows; 0 if there is none, or nobody answers."""
+    """Return the number of brokers in a topic's route; 0 without a route or an answer."""
     try:
         connection = Connection(port)
     except OSError:
@@ -82,7 +77,7 @@ def brokers_in(port: int, topic: str) -> int:
 
 
 def restart_routebook(brokers: int, topics: int, limit_s: float) -> bool:
-    body = register_body(topics)
+    body = register_body(topic_names(topics))
     slowest = 0.0
     with tempfile.TemporaryDirectory(prefix="routebook-bench-") as folder:
         server = Routebook(Path(folder))
@@ -91,11 +86,11 @@ def restart_routebook(brokers: int, topics: int, limit_s: float) -> bool:
         for number, connection in enumerate(connections):
             register(connection, number, body)
         print(f"{brokers} brokers with {topics} topics each are registered", flush=True)
-        for what, how in (("stopped", signal.SIGTERM), ("killed", signal.SIGKILL), ("without", signal.SIGTERM)):
+        for what, how in (("SIGTERM", signal.SIGTERM), ("SIGKILL", signal.SIGKILL), ("no snapshot", signal.SIGTERM)):
             begun = time.perf_counter()
             server.end(how)
             stopped_s = time.perf_counter() - begun
-            if what == "without":  # a snapshot: all of the journal has to be read
+            if what == "no snapshot":  # then the whole journal is replayed
                 shutil.rmtree(server.home / "snapshot")
                 (server.home / "snapshot").mkdir()
             sizes = {
@@ -107,12 +102,12 @@ def restart_routebook(brokers: int, topics: int, limit_s: float) -> bool:
             for _ in range(20):
                 found = brokers_in(server.port, f"topic-{chooser.randrange(topics):05d}")
                 if found != brokers:
-                    raise RuntimeError(f"a route shows {found} brokers of {brokers}")
+                    raise RuntimeError(f"a route has {found} of {brokers} brokers")
             served_s = time.perf_counter() - begun
-            slowest = slowest if what == "without" else max(slowest, served_s)
+            slowest = slowest if what == "no snapshot" else max(slowest, served_s)
             print(
-                f"{what}: ended in {stopped_s:.2f} s; listens {listening_s:.2f} s after its start,"
-                f" 20 whole routes by {served_s:.2f} s; journal {sizes['journal'] / 2**20:.1f} MiB,"
+                f"{what}: stopped in {stopped_s:.2f} s; listens after {listening_s:.2f} s,"
+                f" 20 complete routes after {served_s:.2f} s; journal {sizes['journal'] / 2**20:.1f} MiB,"
                 f" snapshot {sizes['snapshot'] / 2**20:.2f} MiB",
                 flush=True,
             )
@@ -123,14 +118,14 @@ def restart_routebook(brokers: int, topics: int, limit_s: float) -> bool:
 
 
 class Brokers:
-    """Brokers that register once in a period, each at its own moment, and connect anew where that fails."""
+    """Brokers that register once per period, evenly spread, and reconnect after a failure."""
 
     def __init__(self, port: int, *, brokers: int, topics: int, period_s: float) -> None:
         self._port = port
         self._period_s = period_s
-        self._body = register_body(topics)
+        self._body = register_body(topic_names(topics))
         self._ended = threading.Event()
-        self._threads = [threading.Thread(target=self._live, args=(n, brokers), daemon=True) for n in range(brokers)]
+        self._threads = [threading.Thread(target=self._run, args=(n, brokers), daemon=True) for n in range(brokers)]
         for thread in self._threads:
             thread.start()
 
@@ -139,14 +134,14 @@ class Brokers:
         for thread in self._threads:
             thread.join()
 
-    def _live(self, number: int, brokers: int) -> None:
+    def _run(self, number: int, brokers: int) -> None:
         connection: Connection | None = None
         wait_s = 0.0
         phase_s = self._period_s * number / brokers
         for turn in count():
             if self._ended.wait(wait_s):
                 break
-            for _ in range(2):  # a real broker knows by now that its connection is gone, and connects anew
+            for _ in range(2):  # a real broker has noticed the lost connection by now and reconnects
                 try:
                     connection = connection or Connection(self._port)
                     register(connection, number, self._body)
@@ -161,34 +156,34 @@ class Brokers:
 
 
 class Outage(NamedTuple):
-    """For how many seconds a client got no route, and not the whole one."""
+    """Seconds in which a client got no route, and no complete route."""
 
     missing_s: float
     partial_s: float
 
 
 def watch_restart(port: int, brokers: int, restart: Callable[[], None]) -> Outage:
-    """What a client sees of it, until all has been well for a while."""
+    """Poll as a client until 100 consecutive routes were complete."""
     missing_s = partial_s = 0.0
     restarting = threading.Thread(target=restart)
     restarting.start()
     last = time.perf_counter()
-    whole = 0
-    while whole < 100 or restarting.is_alive():
+    complete = 0
+    while complete < 100 or restarting.is_alive():
         time.sleep(0.02)
         found = brokers_in(port, "topic-00000")
         now = time.perf_counter()
         missing_s += (now - last) if found == 0 else 0.0
         partial_s += (now - last) if found < brokers else 0.0
-        whole = whole + 1 if found == brokers else 0
+        complete = complete + 1 if found == brokers else 0
         last = now
     restarting.join()
     return Outage(missing_s, partial_s)
 
 
 def compare(brokers: int, topics: int, period_s: float) -> dict[str, Outage]:
-    """Both NameServers, one after the other."""
-    from tests.support.java import NAMESERVER_FLAGS, JavaProcess  # noqa: PLC0415  only here a JDK is needed
+    """Measure both NameServers, one after the other."""
+    from tests.support.java import NAMESERVER_FLAGS, JavaProcess  # noqa: PLC0415  needs a JDK
 
     with tempfile.TemporaryDirectory(prefix="routebook-bench-") as folder:
         port = free_port()
@@ -235,7 +230,7 @@ def _outage(port: int, brokers: int, topics: int, period_s: float, restart: Call
     try:
         while brokers_in(port, "topic-00000") < brokers:
             time.sleep(0.1)
-        time.sleep(period_s * 1.1)  # until everybody has found its own moment
+        time.sleep(period_s * 1.1)  # until all brokers register at their own time
         return watch_restart(port, brokers, restart)
     finally:
         fleet.stop()
@@ -251,7 +246,7 @@ def main() -> int:
     chosen = parser.parse_args()
     if chosen.java:
         for name, outage in compare(chosen.brokers or 20, chosen.topics or 500, chosen.period_s).items():
-            print(f"{name:<10} no route for {outage.missing_s:6.2f} s, not the whole for {outage.partial_s:6.2f} s")
+            print(f"{name:<10} no route for {outage.missing_s:6.2f} s, no complete route for {outage.partial_s:6.2f} s")
         return 0
     return 0 if restart_routebook(chosen.brokers or 300, chosen.topics or 10_000, chosen.limit_s) else 1
 

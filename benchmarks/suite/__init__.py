@@ -1,1 +1,1 @@
-"""The benchmark suite: servers, load, rows of figures, and the pages made of them. `python -m benchmarks.run`."""
+"""The benchmark suite: servers, load generator, measured rows, and pages. `python -m benchmarks.run`."""

@@ -1,4 +1,4 @@
-"""Charts as SVG, plain enough to be read in both of a browser's colour schemes; made from results, never by hand."""
+"""SVG charts for the benchmark pages, readable in light and dark colour schemes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ _TEXT: Final = 'font-family="system-ui, sans-serif" font-size="13" fill="#777"'
 
 
 class Bars(NamedTuple):
-    """One group of bars: values by peer, and how far they spread."""
+    """One group of bars: value and spread by peer."""
 
     title: str
     unit: str
@@ -20,15 +20,15 @@ class Bars(NamedTuple):
 
 
 def bar_chart(groups: Sequence[Bars]) -> str:
-    """Horizontal bars, each group in a scale of its own: what counts is the ratio within it."""
+    """Draw horizontal bars; each group has its own scale."""
     lines: list[str] = []
     y = 10
     for group in groups:
         lines.append(f'<text x="10" y="{y + 14}" {_TEXT} font-weight="bold">{escape(group.title)}</text>')
         y += 24
-        most = max((value for value, _ in group.values.values()), default=1.0) or 1.0
+        maximum = max((value for value, _ in group.values.values()), default=1.0) or 1.0
         for peer, (value, spread) in group.values.items():
-            width = max(1.0, 470 * value / most)
+            width = max(1.0, 470 * value / maximum)
             label = f"{_figure(value)} {group.unit}" + (f" ± {spread:.0%}" if spread else "")
             lines += [
                 f'<text x="90" y="{y + 13}" {_TEXT} text-anchor="end">{escape(peer)}</text>',
@@ -41,7 +41,7 @@ def bar_chart(groups: Sequence[Bars]) -> str:
 
 
 def curve_chart(title: str, x_name: str, unit: str, curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """Both axes logarithmic: straight lines are powers, and a slope of one is proportional."""
+    """Draw curves with two logarithmic axes: a slope of one means proportional growth."""
     points = [point for curve in curves.values() for point in curve if point[0] > 0 and point[1] > 0]
     if not points:
         return _svg([], 40)

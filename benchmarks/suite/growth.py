@@ -1,4 +1,4 @@
-"""How cost grows with brokers, topics and connections; and the corners of what one NameServer holds."""
+"""Measures how cost grows with brokers, topics and connections, and the largest fleets of the capacity page."""
 
 import tempfile
 import time
@@ -21,16 +21,16 @@ FULL: Final = (
     (300, 50_000, CONNECTIONS),
     (1_000, 50_000, CONNECTIONS),
 )
-_AT_A_TIME: Final = 50
-_PERIOD_S: Final = 30.0  # of a broker's registrations
+_BATCH: Final = 50
+_PERIOD_S: Final = 30.0  # registration interval of a broker
 QUICK: Final = ((10, 100, CONNECTIONS), (30, 1_000, CONNECTIONS), (30, 1_000, 256))
 
 
 def measure_growth(*, quick: bool) -> Iterator[Point]:
-    """Routebook alone, a fresh one for every point."""
+    """Measure Routebook alone, with a new server for every point."""
     for brokers, topics, connections in QUICK if quick else FULL:
         with routebook() as server:
-            time.sleep(2.0)  # until HTTP and history have started, too
+            time.sleep(2.0)  # until HTTP and history have started
             yield _point(server, brokers, topics, connections, seconds=0.5 if quick else 3.0)
 
 
@@ -40,14 +40,14 @@ def _point(server: Server, brokers: int, topics: int, connections: int, *, secon
         bodies = [register_body(names), register_body(names, counter=2, changed=names[0])]
         frames = [(broker, 0) for broker in range(brokers)] + [(broker, 1) for broker in range(brokers)]
         fleet = registrations(Path(folder) / "fleet", bodies, frames)
-        asked = look_ups(Path(folder) / "asked", names[:: max(1, topics // 1000)])
+        lookups = look_ups(Path(folder) / "lookups", names[:: max(1, topics // 1000)])
         with Brokers(server.port, fleet, connections=brokers) as registering:
-            first_ms = _come(registering, brokers)
+            first_ms = _register_all(registering, brokers)
             same = registering.send(0, min(brokers, 100))
             changed = registering.send(brokers, min(brokers, 30))
-            miss = run_load(server.port, asked, connections=1, seconds=min(seconds, 1.0))
+            miss = run_load(server.port, lookups, connections=1, seconds=min(seconds, 1.0))
             used = server.cpu_s()
-            load = run_load(server.port, asked, connections=connections, seconds=seconds, warmup=0.3)
+            load = run_load(server.port, lookups, connections=connections, seconds=seconds, warmup=0.3)
             used = server.cpu_s() - used
             time.sleep(1.0)
             figures = {
@@ -68,15 +68,15 @@ def _point(server: Server, brokers: int, topics: int, connections: int, *, secon
     return Point(brokers, topics, connections, figures)
 
 
-def _come(registering: Brokers, brokers: int) -> float:
-    """All register for the first time, in turn: ms for each. Those that came early say meanwhile that they live."""
-    spent_us, heard_s = 0.0, time.monotonic()
-    for start in range(0, brokers, _AT_A_TIME):
-        count = min(_AT_A_TIME, brokers - start)
+def _register_all(registering: Brokers, brokers: int) -> float:
+    """Register all brokers one by one and return the mean in ms; earlier ones renew their lease meanwhile."""
+    spent_us, renewed_s = 0.0, time.monotonic()
+    for start in range(0, brokers, _BATCH):
+        count = min(_BATCH, brokers - start)
         spent_us += registering.send(start, count).mean_us * count
-        if time.monotonic() - heard_s > _PERIOD_S:
+        if time.monotonic() - renewed_s > _PERIOD_S:
             registering.send(0, start + count)
-            heard_s = time.monotonic()
+            renewed_s = time.monotonic()
     return spent_us / brokers / 1000
 
 

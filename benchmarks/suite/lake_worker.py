@@ -1,9 +1,9 @@
-"""One Spark with one lake: does what it is told on stdin, and says how long that took.
+"""A Spark process with one lake: runs commands from stdin and prints their durations.
 
     python -m benchmarks.suite.lake_worker MASTER LAKE JOURNAL…
 
-`parse` reads all segments with the declared schema into nothing, `build` builds. Each answers with a line of JSON. It
-has no more processors than the master says, also for what Spark does beside its tasks: planning, compiling, memory.
+`parse` reads all segments with the declared schema and discards them, `build` builds the tables. Each prints a line of
+JSON. The process uses no more processors than the master allows, also for planning and compiling.
 """
 
 import json
@@ -22,7 +22,7 @@ from routebook.lake.spark.session import SessionOptions, open_session
 
 
 class Stages:
-    """How long each stage took: by the clock, and as much as it took of processors, Spark's and Python's together."""
+    """Wall-clock time and CPU time (Spark and Python) of each stage."""
 
     def __init__(self, spark: SparkSession) -> None:
         gateway: Any = spark.sparkContext._gateway

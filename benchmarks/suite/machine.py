@@ -1,4 +1,4 @@
-"""The machine that was measured, as far as it matters for the figures."""
+"""Describes the measured machine."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""The native programs of `benchmarks/native`: built when their source is newer, run, and what they measured."""
+"""Builds and runs the native programs of `benchmarks/native`, and reads their results."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ _FLAGS = ("-O2", "-Wall", "-Wextra", "-std=gnu11")
 
 
 class Load(NamedTuple):
-    """What one run of the load generator saw. `dropped`: requests for which no room was left in an open loop."""
+    """The result of one run. `dropped`: requests of an open loop that exceeded the limit of requests in flight."""
 
     answered: int
     measured: int
@@ -32,11 +32,11 @@ class Load(NamedTuple):
 
 
 class LoadError(RuntimeError):
-    """The load generator could not be built, ended early, or was not answered; the text says which."""
+    """The load generator failed to build, ended early, or got no answer."""
 
 
 def program(name: str) -> Path:
-    """The built program; its file name holds what it was built from."""
+    """Build the program if needed and return its path, which contains a hash of its sources."""
     digest = hashlib.sha256(repr(_FLAGS).encode())
     for source in (SOURCE / f"{name}.c", *sorted(SOURCE.glob("*.h"))):
         digest.update(source.read_bytes())
@@ -47,13 +47,13 @@ def program(name: str) -> Path:
         command = ["gcc", *_FLAGS, "-o", str(part), str(SOURCE / f"{name}.c")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise LoadError(f"gcc could not build {name}.c:\n{done.stderr}")
+            raise LoadError(f"gcc failed to build {name}.c:\n{done.stderr}")
         part.rename(built)
     return built
 
 
 def run_load(port: int, plan: Path, **options: float) -> Load:
-    """One run: `connections`, `depth`, `seconds`, `warmup`, and `rate` for an open loop. Every answer must be 0."""
+    """Run once with `connections`, `depth`, `seconds`, `warmup`, and `rate` for an open loop. All answers must be 0."""
     command = [str(program("load")), "--port", str(port), "--plan", str(plan)]
     for name, value in options.items():
         command += [f"--{name}", f"{value:g}"]
@@ -67,7 +67,7 @@ def run_load(port: int, plan: Path, **options: float) -> Load:
 
 
 class Brokers:
-    """Connections that stay open, over which registrations are sent; see `--brokers` in load.c."""
+    """Open connections that send registrations; see `--brokers` in load.c."""
 
     def __init__(self, port: int, plan: Path, *, connections: int) -> None:
         command = [str(program("load")), "--port", str(port), "--plan", str(plan)]
@@ -77,12 +77,12 @@ class Brokers:
         )
 
     def send(self, start: int, count: int, *, rate: float = 0) -> Load:
-        """The frames `start` to `start + count - 1` of the plan: one after the other, or at a rate."""
+        """Send the frames `start` to `start + count - 1` of the plan, one after the other or at a rate."""
         self.begin(start, count, rate=rate)
         return self.finish()
 
     def begin(self, start: int, count: int, *, rate: float = 0) -> None:
-        """The same, without waiting: `finish` does."""
+        """Like `send`, without waiting; `finish` waits."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{start} {count} {rate:g}\n")
         self._process.stdin.flush()
@@ -96,7 +96,9 @@ class Brokers:
         found: dict[str, Any] = json.loads(line)
         load = Load(**found)
         if load.failed or load.unanswered:
-            raise LoadError(f"of {load.answered} registrations {load.failed} failed, {load.unanswered} had no answer")
+            raise LoadError(
+                f"of {load.answered} registrations {load.failed} failed and {load.unanswered} were not answered"
+            )
         return load
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The servers that are compared, each started on a free port with what its users start it with."""
+"""Starts the compared NameServers, each on a free port with its usual settings."""
 
 import contextlib
 import os
@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -17,24 +18,48 @@ from benchmarks.suite.native import CACHE, program
 from routebook import __version__
 from routebook.wire.codec import encode
 from routebook.wire.command import Command
-from routebook.wire.peer import Peer as Wire
+from routebook.wire.peer import Peer
 from tests.support.java import PROJECT, JavaError, fetch_jars
 
 JAVA_VERSION: Final = "5.5.0"
 RUST_VERSION: Final = "1.0.0"
-JAVA_HEAP: Final = "-Xmx4g"  # that of RocketMQ's own start script, but taken only when needed
+JAVA_HEAP: Final = "-Xmx4g"  # as in RocketMQ's start script, but without a minimum
 _START_S: Final = 120.0
-_LOOK_S: Final = 0.002
+_POLL_S: Final = 0.002
 _TEMPORARY: Final = CACHE / "run"
 _RUST: Final = CACHE / "rust" / "bin" / "rocketmq-namesrv-rust"
 
 
 class Missing(RuntimeError):
-    """A peer that cannot be had here; the text says why and what to do."""
+    """A peer that is not available; the text says why and what to do."""
+
+
+class Connection:
+    """A blocking connection with one request at a time."""
+
+    def __init__(self, port: int, *, timeout_s: float = 120) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_s)
+        self._peer = Peer()
+        self._opaques = count(1)
+
+    def ask(
+        self, code: int, ext: dict[str, str | None] | None = None, body: bytes | None = None, *, version: int = 0
+    ) -> Command:
+        command = Command(code=code, opaque=next(self._opaques), version=version, ext=ext, body=body)
+        self._socket.sendall(encode(command))
+        while (answer := self._peer.next_command()) is None:
+            data = self._socket.recv(1 << 20)
+            if not data:
+                raise ConnectionError("the server closed the connection")
+            self._peer.feed(data)
+        return answer
+
+    def close(self) -> None:
+        self._socket.close()
 
 
 class Server:
-    """A running server. `start_s` is the time from its start to its first answer."""
+    """A running server process. `start_s` is the time from its start to its first answer."""
 
     def __init__(
         self,
@@ -47,7 +72,7 @@ class Server:
         _TEMPORARY.mkdir(parents=True, exist_ok=True)
         self.name = name
         self.home = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=_TEMPORARY))
-        self.port = _free_port()
+        self.port = free_port()
         with (self.home / "output.log").open("w") as log:
             began = time.perf_counter()
             self._process = subprocess.Popen(
@@ -63,37 +88,30 @@ class Server:
             if port_from_output:
                 assert self._process.stdout is not None
                 self.port = int(self._process.stdout.readline().split()[-1])
-            self._wait_for_an_answer(began)
+            self._wait_for_answer(began)
         except BaseException:
             self.stop()
             raise
         self.start_s = time.perf_counter() - began
 
-    def _wait_for_an_answer(self, began: float) -> None:
+    def _wait_for_answer(self, began: float) -> None:
         while time.perf_counter() - began < _START_S:
             if self._process.poll() is not None:
                 break
             with contextlib.suppress(OSError):
-                self.ask(105, {"topic": "nobody-has-it"})
+                self.ask(105, {"topic": "no-such-topic"})
                 return
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
         output = (self.home / "output.log").read_text(errors="replace")[-2000:]
-        raise Missing(f"{self.name} does not answer. It printed:\n{output}")
+        raise Missing(f"{self.name} does not answer. Its output:\n{output}")
 
     def ask(self, code: int, ext: dict[str, str | None]) -> Command:
-        """One question over a connection of its own."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
-            connection.sendall(encode(Command(code=code, opaque=1, ext=ext)))
-            wire = Wire()
-            while (answer := wire.next_command()) is None:
-                data = connection.recv(1 << 20)
-                if not data:
-                    raise ConnectionError("closed without an answer")
-                wire.feed(data)
-        return answer
+        """Send one request over a new connection."""
+        with contextlib.closing(Connection(self.port, timeout_s=30)) as connection:
+            return connection.ask(code, ext)
 
     def cpu_s(self) -> float:
-        """What all its threads have used, to the nanosecond."""
+        """CPU time of all threads, in nanosecond resolution."""
         used_ns = 0
         for task in Path(f"/proc/{self._process.pid}/task").iterdir():
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -101,7 +119,7 @@ class Server:
         return used_ns / 1e9
 
     def memory_mib(self, what: str = "VmRSS") -> float:
-        """`VmRSS` now, or `VmHWM` at most."""
+        """Resident memory: `VmRSS` is the current value, `VmHWM` the peak."""
         for line in Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
             if line.startswith(what + ":"):
                 return int(line.split()[1]) / 1024
@@ -123,18 +141,18 @@ class Server:
         self.stop()
 
 
-def routebook(*options: str) -> Server:
-    """With journal, history, metrics and HTTP, as `routebook serve` starts it."""
+def routebook(*options: str, http: str = "127.0.0.1:0") -> Server:
+    """Routebook with its defaults: journal, history, metrics and HTTP."""
 
     def command(port: int, home: Path) -> list[str]:
-        listen = ["--listen", f"127.0.0.1:{port}", "--http", "127.0.0.1:0", "--home", str(home / "home")]
+        listen = ["--listen", f"127.0.0.1:{port}", "--http", http, "--home", str(home / "home")]
         return [sys.executable, "-m", "routebook", "serve", *listen, *options]
 
     return Server("routebook", command)
 
 
 def java() -> Server:
-    """Java's NameServer with all that the JVM does by itself, and logging warnings only."""
+    """Java's NameServer with default JVM settings, logging warnings only."""
     jars = _java_jars()
 
     def command(port: int, home: Path) -> list[str]:
@@ -147,18 +165,18 @@ def java() -> Server:
 
 
 def build_rust() -> None:
-    """Build the Rust NameServer, once. It takes long: half an hour on two busy cores."""
+    """Build the Rust NameServer once; that takes half an hour on two busy cores."""
     if _RUST.exists():
         return
     if shutil.which("cargo") is None:
-        raise Missing("no `cargo`: install Rust")
+        raise Missing("`cargo` not found: install Rust")
     command = ["cargo", "install", "rocketmq-namesrv", "--version", RUST_VERSION, "--root", str(CACHE / "rust")]
     if subprocess.run(command, check=False).returncode != 0:
-        raise Missing(f"rocketmq-namesrv {RUST_VERSION} could not be built")
+        raise Missing(f"rocketmq-namesrv {RUST_VERSION} build failed")
 
 
 def rust() -> Server:
-    """The Rust NameServer as it comes, logging warnings only."""
+    """The Rust NameServer with default settings, logging warnings only."""
     program = _built_rust()
 
     def command(port: int, home: Path) -> list[str]:
@@ -169,7 +187,7 @@ def rust() -> Server:
 
 
 def limit(body: bytes) -> Server:
-    """The C server that has this one answer to everything."""
+    """The C server that returns the same answer to every request."""
 
     def command(_port: int, home: Path) -> list[str]:
         (home / "body").write_bytes(body)
@@ -179,7 +197,7 @@ def limit(body: bytes) -> Server:
 
 
 def require(name: str) -> None:
-    """Raise Missing where a peer cannot be started here."""
+    """Raise Missing if a peer cannot be started."""
     if name == "java":
         _java_jars()
     elif name == "rust":
@@ -188,16 +206,16 @@ def require(name: str) -> None:
 
 def _java_jars() -> Path:
     if shutil.which("java") is None:
-        raise Missing("no `java`: install a JDK (17 or later)")
+        raise Missing("`java` not found: install a JDK (17 or later)")
     try:
         return fetch_jars()
     except (JavaError, OSError) as problem:
-        raise Missing(f"RocketMQ {JAVA_VERSION} cannot be fetched: {problem}") from None
+        raise Missing(f"RocketMQ {JAVA_VERSION} cannot be downloaded: {problem}") from None
 
 
 def _built_rust() -> Path:
     if not _RUST.exists():
-        raise Missing("rocketmq-namesrv is not built: `python -m benchmarks.run --build-rust` does (it takes long)")
+        raise Missing("rocketmq-namesrv is not built: run `python -m benchmarks.run --build-rust` (half an hour)")
     return _RUST
 
 
@@ -205,7 +223,7 @@ STARTERS: Final[dict[str, Callable[[], Server]]] = {"routebook": routebook, "jav
 
 
 def versions() -> dict[str, str]:
-    """What is compared."""
+    """Versions of the compared programs."""
     return {
         "routebook": f"{__version__}, Python {sys.version.split()[0]}",
         "java": f"RocketMQ {JAVA_VERSION}, {_first_line('java', '-version')}, {JAVA_HEAP}",
@@ -223,7 +241,7 @@ def _first_line(*command: str) -> str:
     return lines[0].strip() if lines else ""
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

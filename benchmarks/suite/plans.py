@@ -1,4 +1,4 @@
-"""What the load generator sends: whole frames as a 5.5.0 client and a 5.5.0 broker write them, in a plan file."""
+"""Plan files for the load generator: complete frames as a 5.5.0 client or broker sends them."""
 
 import json
 import struct
@@ -8,25 +8,25 @@ from pathlib import Path
 from routebook.wire.codec import encode
 from routebook.wire.command import Command
 
-_OPAQUE = 100_000_000  # nine digits, which the generator overwrites
+_OPAQUE = 100_000_000  # nine digits, overwritten by the generator
 _MARK = b'"opaque":'
 
 
 def look_ups(path: Path, topics: Sequence[str]) -> Path:
-    """A plan that asks for each of the topics in turn."""
+    """Write a plan that looks up each topic in turn."""
     frames = [encode(Command(code=105, opaque=_OPAQUE, ext={"topic": topic})) for topic in topics]
     _write(path, [], ((frame, -1) for frame in frames))
     return path
 
 
 def registrations(path: Path, bodies: Sequence[bytes], brokers: Iterable[tuple[int, int]]) -> Path:
-    """A plan of registrations: pairs of a broker's number and of its body's place in `bodies`."""
+    """Write a plan of registrations; `brokers` are pairs of broker number and index in `bodies`."""
     _write(path, bodies, ((_registration_head(broker, len(bodies[body])), body) for broker, body in brokers))
     return path
 
 
 def register_body(topics: Iterable[str], *, counter: int = 1, changed: str | None = None) -> bytes:
-    """As a 5.5.0 broker writes it; `changed` is a topic that has other queues, which depend on the counter."""
+    """Return a body as a 5.5.0 broker sends it. The queues of the topic `changed` depend on the counter."""
     table = {
         topic: {
             "attributes": {},
@@ -55,9 +55,9 @@ def topic_names(count: int, kind: str = "topic") -> list[str]:
     return [f"{kind}-{number:05d}" for number in range(count)]
 
 
-def _registration_head(broker: int, body_size: int) -> bytes:
+def registration_fields(broker: int) -> dict[str, str | None]:
     address = f"10.{broker // 62_500}.{broker // 250 % 250}.{broker % 250}"
-    ext: dict[str, str | None] = {
+    return {
         "bodyCrc32": "0",
         "brokerAddr": f"{address}:10911",
         "brokerId": "0",
@@ -67,7 +67,10 @@ def _registration_head(broker: int, body_size: int) -> bytes:
         "enableActingMaster": "false",
         "haServerAddr": f"{address}:10912",
     }
-    head = encode(Command(code=103, opaque=_OPAQUE, ext=ext))
+
+
+def _registration_head(broker: int, body_size: int) -> bytes:
+    head = encode(Command(code=103, opaque=_OPAQUE, ext=registration_fields(broker)))
     return struct.pack(">i", len(head) - 4 + body_size) + head[4:]
 
 

@@ -1,4 +1,4 @@
-"""Results to pages: the tables and charts between the markers of docs/benchmarks.md and docs/capacity.md."""
+"""Writes results into the pages: tables and charts between the markers of docs/benchmarks.md and docs/capacity.md."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _CHARTS: Final = {
 
 
 def write_pages(results: Results, docs: Path) -> None:
-    """Everything that is made from results."""
+    """Write all tables and charts."""
     charts = docs / "benchmarks"
     charts.mkdir(parents=True, exist_ok=True)
     rows = {row.key: row for row in results.rows}
@@ -32,7 +32,7 @@ def write_pages(results: Results, docs: Path) -> None:
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Medians, spread, and ratios with what they should be."""
+    """Format medians, spread, and ratios with their goals."""
     lines = ["| figure | Routebook | Java | Rust | limit | to Java | to Rust | to the limit |"]
     lines.append("|---|---|---|---|---|---|---|---|")
     for row in rows:
@@ -53,7 +53,7 @@ def _figures(results: Results) -> str:
     parts.append(table(results.rows))
     failures = {f"{peer}, {row.title}: {why}": None for row in results.rows for peer, why in row.failures.items()}
     if failures:
-        parts.append("\n".join(["What failed:", "", *(f"- {failure}" for failure in failures)]))
+        parts.append("\n".join(["Failures:", "", *(f"- {failure}" for failure in failures)]))
     rows = {row.key for row in results.rows}
     parts += [f"![{name}](benchmarks/{name}.svg)" for name, keys in _CHARTS.items() if rows.intersection(keys)]
     return "\n\n".join(parts)
@@ -167,10 +167,10 @@ def _corners(points: Sequence[Point]) -> str:
 
 
 def _fill(page: Path, name: str, text: str) -> None:
-    """Replace what stands between the page's markers of that name."""
+    """Replace the text between the page's markers of that name."""
     begin, end = f"<!-- {name}: made by benchmarks/run.py -->", f"<!-- end of {name} -->"
     whole = page.read_text()
     if begin not in whole or end not in whole:
-        raise ValueError(f"{page} has no place for {name}: it wants the lines {begin} and {end}")
+        raise ValueError(f"{page} has no markers for {name}: add the lines {begin} and {end}")
     made = f"{begin}\n{text}\n{end}"
     page.write_text(re.sub(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: made, whole, flags=re.DOTALL))

@@ -1,4 +1,4 @@
-"""What a run found: figures per row, peer and round, from which all pages are made."""
+"""Results of a run: figures per row, peer and round."""
 
 import statistics
 from pathlib import Path
@@ -10,7 +10,7 @@ PEERS: Final = ("routebook", "java", "rust", "limit")
 
 
 class Goal(msgspec.Struct, frozen=True):
-    """What Routebook's figure over a peer's should be: at least, or at most."""
+    """The goal for the ratio of Routebook's figure to a peer's: a minimum or a maximum."""
 
     peer: str
     kind: Literal[">=", "<="]
@@ -21,21 +21,21 @@ class Goal(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One figure: its values by peer, one per round; the rounds of all peers took turns."""
+    """One figure: values by peer, one per round; the peers take turns."""
 
     key: str
     title: str
     unit: str
     values: dict[str, list[float]]
     goals: tuple[Goal, ...] = ()
-    failures: dict[str, str] = {}  # peers that did not stand it, and what happened
+    failures: dict[str, str] = {}  # peers that failed, with the reason
 
     def median(self, peer: str) -> float | None:
         found = self.values.get(peer)
         return statistics.median(found) if found else None
 
     def spread(self, peer: str) -> float:
-        """Half of the distance between the quartiles, as a share of the median."""
+        """Half of the interquartile range, as a share of the median."""
         found = self.values.get(peer) or [0.0]
         middle = statistics.median(found)
         if len(found) < 2 or not middle:
@@ -44,14 +44,14 @@ class Row(msgspec.Struct, frozen=True):
         return (high - low) / 2 / middle
 
     def ratio(self, peer: str) -> float | None:
-        """Routebook over the peer: the median over rounds, in each of which both were measured."""
+        """Routebook divided by the peer: the median over the rounds."""
         pairs = list(zip(self.values.get("routebook", ()), self.values.get(peer, ()), strict=False))
         ratios = [ours / theirs for ours, theirs in pairs if theirs]
         return statistics.median(ratios) if ratios else None
 
 
 class Point(msgspec.Struct, frozen=True):
-    """One place of a growth curve, or a corner of the capacity page."""
+    """One point of a growth curve, or one row of the capacity page."""
 
     brokers: int
     topics: int
@@ -71,7 +71,7 @@ class Results(msgspec.Struct):
     growth: list[Point] = []
 
     def put(self, rows: list[Row]) -> None:
-        """New rows in place of those with the same keys."""
+        """Replace rows with the same keys, and add the others."""
         fresh = {row.key: row for row in rows}
         self.rows = [fresh.pop(row.key, row) for row in self.rows] + list(fresh.values())
 

@@ -1,4 +1,4 @@
-"""The rows of the table: each measures all peers in turn, round by round, so that a busy machine disturbs all alike."""
+"""Measures the rows of the table: all peers take turns round by round, so that other load affects all of them."""
 
 import contextlib
 import tempfile
@@ -14,14 +14,14 @@ from benchmarks.suite.peers import STARTERS, Server, limit
 from benchmarks.suite.plans import look_ups, register_body, registrations, topic_names
 from benchmarks.suite.results import Goal, Row
 
-_RENEW_S: Final = 45.0  # a broker is gone after 120 s
+_RENEW_S: Final = 45.0  # a lease ends after 120 s
 _OFFERED: Final = 20_000
-_STORM_OFFERED: Final = 1_000  # each answer has 60 KB: more than this and Java falls behind for good
-_PERIOD_S: Final = 30.0  # how often a broker registers
+_STORM_OFFERED: Final = 1_000  # each answer has 60 KB; at a higher rate Java does not keep up
+_PERIOD_S: Final = 30.0  # registration interval of a broker
 
 
 class Size(NamedTuple):
-    """How much is measured."""
+    """The size of a measurement."""
 
     rounds: int
     seconds: float
@@ -32,7 +32,7 @@ class Size(NamedTuple):
 
 
 FULL: Final = Size(rounds=5, seconds=2.5, warmup_s=0.5, brokers=300, topics=10_000, starts=7)
-MOST_AT_RUST: Final = 60
+MAX_BROKERS_RUST: Final = 60
 QUICK: Final = Size(rounds=3, seconds=0.6, warmup_s=0.2, brokers=60, topics=2_000, starts=2)
 
 
@@ -60,7 +60,7 @@ LOOK_UPS: Final = (
 
 
 class Fleet:
-    """A server with brokers registered; `renew` keeps them alive."""
+    """A server with registered brokers; `renew` keeps their leases."""
 
     def __init__(self, server: Server, plan: Path, *, brokers: int) -> None:
         self.server = server
@@ -71,14 +71,14 @@ class Fleet:
     def register(self, start: int, count: int) -> Load:
         return self.brokers.send(start, count)
 
-    def renew(self, *, most: int | None = None) -> None:
+    def renew(self, *, count: int | None = None) -> None:
         if time.monotonic() - self._renewed > _RENEW_S:
-            self.brokers.send(0, self._count if most is None else most)
+            self.brokers.send(0, self._count if count is None else count)
             self._renewed = time.monotonic()
 
 
 def measure_starts(names: Sequence[str], size: Size) -> Iterator[Row]:
-    """Start to first answer, and memory once nothing more happens."""
+    """Time from start to first answer, and memory when idle."""
     start_s: dict[str, list[float]] = {name: [] for name in names}
     idle_mib: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(size.starts):
@@ -92,7 +92,7 @@ def measure_starts(names: Sequence[str], size: Size) -> Iterator[Row]:
 
 
 def measure_look_ups(names: Sequence[str], size: Size, wanted: Callable[[str], bool]) -> Iterator[Row]:
-    """Closed loops: throughput, and CPU per request beside it; and one open loop for latency."""
+    """Closed loops for throughput and CPU time per request, and one open loop for latency."""
     rows = [row for row in LOOK_UPS if wanted(row.key) or (row.key == "narrow-32" and wanted("cpu"))]
     latency = wanted("latency")
     if not rows and not latency:
@@ -138,8 +138,8 @@ def _body(server: Server, topic: str) -> bytes:
     return answer.body
 
 
-def _closed_row(row: LookUp, size: Size, fleets: dict[str, Fleet], at_most: Server, plan: Path) -> Iterator[Row]:
-    servers = {**{name: fleet.server for name, fleet in fleets.items()}, "limit": at_most}
+def _closed_row(row: LookUp, size: Size, fleets: dict[str, Fleet], c_limit: Server, plan: Path) -> Iterator[Row]:
+    servers = {**{name: fleet.server for name, fleet in fleets.items()}, "limit": c_limit}
     throughput: dict[str, list[float]] = {name: [] for name in servers}
     cpu: dict[str, list[float]] = {name: [] for name in servers}
     failures: dict[str, str] = {}
@@ -163,7 +163,7 @@ def _closed_row(row: LookUp, size: Size, fleets: dict[str, Fleet], at_most: Serv
                 failures[name] = str(problem)
                 continue
             used = server.cpu_s() - used
-            if turn:  # in the first round the JVM compiles
+            if turn:  # the first round is a warm-up for the JVM
                 throughput[name].append(load.per_second)
                 cpu[name].append(used / load.answered * 1e6)
     yield Row(row.key, f"look-ups, {row.title}", "/s", throughput, row.goals, failures)
@@ -213,17 +213,17 @@ def _open_row(
 
 
 def measure_big_fleet(names: Sequence[str], size: Size) -> Iterator[Row]:
-    """Many brokers with many topics: what registering takes, what they take, and look-ups while they register.
+    """Many brokers with many topics: registration time, memory, and look-up latency during registrations.
 
-    Rust's server takes so long for each that more brokers than MOST_AT_RUST would expire before it is their turn again:
-    it is measured beside Routebook with that many, in rows of their own.
+    Rust's server is so slow that more brokers than MAX_BROKERS_RUST expire before their next registration: it is
+    compared with Routebook in rows of its own, with that many brokers.
     """
-    if "rust" not in names or size.brokers <= MOST_AT_RUST:
+    if "rust" not in names or size.brokers <= MAX_BROKERS_RUST:
         yield from _big_fleet(names, size)
         return
     yield from _big_fleet([name for name in names if name != "rust"], size)
-    for row in _big_fleet(["routebook", "rust"], size._replace(brokers=MOST_AT_RUST)):
-        title = row.title if row.key.startswith(("storm", "memory")) else f"{row.title}, {MOST_AT_RUST} brokers"
+    for row in _big_fleet(["routebook", "rust"], size._replace(brokers=MAX_BROKERS_RUST)):
+        title = row.title if row.key.startswith(("storm", "memory")) else f"{row.title}, {MAX_BROKERS_RUST} brokers"
         yield msgspec.structs.replace(row, key=f"{row.key}-few", title=title)
 
 
@@ -240,7 +240,7 @@ def _big_fleet(names: Sequence[str], size: Size) -> Iterator[Row]:
         for turn in range(size.rounds):
             frames += [(broker, 1 + turn) for broker in range(brokers)]
         plan = registrations(folder / "fleet", bodies, frames)
-        asked = look_ups(folder / "asked", topics)
+        lookups = look_ups(folder / "lookups", topics)
         fleets: dict[str, Fleet] = {}
         for name in names:
             server = STARTERS[name]()
@@ -262,14 +262,14 @@ def _big_fleet(names: Sequence[str], size: Size) -> Iterator[Row]:
             finally:
                 fleet.brokers.finish()
 
-        for fleet in fleets.values():  # back to the first body, so that what registers from here on is unchanged
+        for fleet in fleets.values():  # the first body again: registrations from here on are unchanged
             fleet.register(0, brokers)
         yield from _open_row(
             "storm",
             f"look-ups at {_STORM_OFFERED // 1000} k/s while {what} register every {_PERIOD_S:.0f} s",
             size,
             fleets,
-            asked,
+            lookups,
             rate=_STORM_OFFERED,
             goals=_goals("<=", java=0.5, rust=0.5),
             during=registering,
@@ -277,12 +277,12 @@ def _big_fleet(names: Sequence[str], size: Size) -> Iterator[Row]:
 
 
 def _registrations(fleets: dict[str, Fleet], size: Size, *, changes: int) -> Iterator[Row]:
-    """A peer that fails is taken out of `fleets`."""
+    """Measure registrations; a peer that fails is removed from `fleets`."""
     kinds = ("first", "same", "changed")
     found: dict[str, dict[str, list[float]]] = {kind: {name: [] for name in fleets} for kind in kinds}
     failures: dict[str, str] = {}
 
-    def in_turn(work: Callable[[str, Fleet], None]) -> None:
+    def for_each_fleet(work: Callable[[str, Fleet], None]) -> None:
         for name, fleet in list(fleets.items()):
             try:
                 work(name, fleet)
@@ -294,24 +294,24 @@ def _registrations(fleets: dict[str, Fleet], size: Size, *, changes: int) -> Ite
     for turn in range(size.rounds):
         count = size.brokers // size.rounds if turn < size.rounds - 1 else size.brokers - done
 
-        def come(name: str, fleet: Fleet, first: int = done, count: int = count) -> None:
-            fleet.renew(most=first or 1)
+        def register_first(name: str, fleet: Fleet, first: int = done, count: int = count) -> None:
+            fleet.renew(count=first or 1)
             found["first"][name].append(fleet.register(first, count).mean_us / 1000)
 
-        in_turn(come)
+        for_each_fleet(register_first)
         done += count
     for turn in range(size.rounds):
 
-        def stay(name: str, fleet: Fleet) -> None:
+        def register_same(name: str, fleet: Fleet) -> None:
             found["same"][name].append(fleet.register(0, changes).mean_us / 1000)
 
-        def change(name: str, fleet: Fleet, start: int = size.brokers * (1 + turn)) -> None:
+        def register_changed(name: str, fleet: Fleet, start: int = size.brokers * (1 + turn)) -> None:
             fleet.renew()
             found["changed"][name].append(fleet.register(start, changes).mean_us / 1000)
             fleet.register(0, changes)
 
-        in_turn(stay)
-        in_turn(change)
+        for_each_fleet(register_same)
+        for_each_fleet(register_changed)
     goals = {
         "first": _goals("<=", java=1, rust=0.3),
         "same": _goals("<=", java=0.15, rust=0.05),

@@ -1,4 +1,4 @@
-"""A server with a fleet to look at: brokers that announce many topics, and beat as long as somebody measures."""
+"""A Routebook server with many brokers and topics, for the console benchmarks."""
 
 import asyncio
 import sys
@@ -12,11 +12,11 @@ from routebook.client.client import NameServerClient
 from routebook.client.requests import Request
 from routebook.codes import RequestCode
 
-ANSWER_S: Final = 300.0  # the machine is shared with a browser
+ANSWER_S: Final = 300.0  # the browser runs on the same machine
 
 
-class Serving(NamedTuple):
-    """A server: its process, and where it listens."""
+class RunningServer(NamedTuple):
+    """A server process and its addresses."""
 
     pid: int
     nameserver: str
@@ -24,8 +24,8 @@ class Serving(NamedTuple):
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[Serving]:
-    """A new server in a home of its own."""
+async def run_server() -> AsyncIterator[RunningServer]:
+    """Start a server with a temporary home."""
     with tempfile.TemporaryDirectory() as home:
         server = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "routebook", "serve", "--home", home),
@@ -34,29 +34,29 @@ async def serving() -> AsyncIterator[Serving]:
         )
         try:
             assert server.stdout is not None
-            places: dict[str, str] = {}
-            while len(places) < 2 and (line := (await server.stdout.readline()).decode()):
+            addresses: dict[str, str] = {}
+            while len(addresses) < 2 and (line := (await server.stdout.readline()).decode()):
                 if line.startswith("listening on "):
-                    places[line.split("(")[1].rstrip(")\n")] = line.split()[2]
-            yield Serving(server.pid, places["nameserver"], places["http"])
+                    addresses[line.split("(")[1].rstrip(")\n")] = line.split()[2]
+            yield RunningServer(server.pid, addresses["nameserver"], addresses["http"])
         finally:
             server.terminate()
             await server.wait()
 
 
-def clients_of(server: Serving, brokers: int) -> list[NameServerClient]:
+def clients_of(server: RunningServer, brokers: int) -> list[NameServerClient]:
     return [NameServerClient(server.nameserver, timeout_s=ANSWER_S) for _ in range(brokers)]
 
 
-async def come(clients: list[NameServerClient], *, topics: int, version: int = 1) -> None:
-    """Each as a broker of its own, with as many topics."""
+async def register_all(clients: list[NameServerClient], *, topics: int, version: int = 1) -> None:
+    """Register each client as one broker with the given number of topics."""
     body = register_body(topic_names(topics), counter=version)
     for number, client in enumerate(clients):
         await client.ask(Request(RequestCode.REGISTER_BROKER, lambda _: None, fields(number), body), timeout_s=ANSWER_S)
 
 
-async def beat(clients: list[NameServerClient], *, first: int = 0) -> None:
-    """Every broker from the first on, every ten seconds, evenly."""
+async def send_heartbeats(clients: list[NameServerClient], *, first: int = 0) -> None:
+    """Send a heartbeat of every broker, from `first` on, every ten seconds, evenly spread."""
     while True:
         for number, client in enumerate(clients[first:], first):
             await client.ask(Request(RequestCode.BROKER_HEARTBEAT, lambda _: None, fields(number), None))
