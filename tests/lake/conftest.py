@@ -1,4 +1,4 @@
-"""What the lake's tests share: one small Spark for all of them, and one with Iceberg and a fresh catalog."""
+"""Fixtures of the lake tests: one Spark session with Iceberg and a fresh catalog for all of them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,16 +9,21 @@ from pyspark.sql import SparkSession
 from routebook.lake.spark.session import SessionOptions, open_session
 from tests.support.lake import SmallLake
 
+# Tiny data: planning and compiling take nearly all the time. Without code generation and with the C1 compiler only, the
+# case folders need less than half the CPU time. tests/lake/test_built_lake.py runs a build with the product's settings.
 SMALL = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.driver.memory": "1g",
     "spark.ui.enabled": "false",
 }
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Spark leaves sockets, over which rows came, to the garbage collector: nothing that a test could close."""
+    """PySpark leaves the sockets of `collect` to the garbage collector; a test cannot close them."""
     config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 
@@ -30,7 +35,7 @@ def lake_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def _session(lake_home: Path) -> Iterator[SparkSession]:
-    """A process has one JVM: whoever asks first decides which jars are in it, so it always has Iceberg's."""
+    """The only JVM of the process. It always has the Iceberg jars, because jars cannot be added later."""
     session = open_session(SessionOptions(lake=str(lake_home), master="local[1]", conf=SMALL))
     yield session
     session.stop()
@@ -38,13 +43,13 @@ def _session(lake_home: Path) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def spark(_session: SparkSession) -> SparkSession:
-    """Spark with one core and one shuffle partition, in UTC."""
+    """A Spark session with one core and one shuffle partition, in UTC."""
     return _session
 
 
 @pytest.fixture(scope="session")
 def lake_spark(_session: SparkSession) -> SparkSession:
-    """The same with the catalog `routebook` over a fresh SQLite file in `lake_home`."""
+    """The same session; its catalog `routebook` is a fresh SQLite file in `lake_home`."""
     return _session
 
 

@@ -1,17 +1,17 @@
-"""gold.admin_audit: who changed what, or was refused.
+"""gold.admin_audit: admin requests, allowed and denied.
 
 | action | target | before, after |
 |---|---|---|
 | kv_put, kv_deleted | namespace/key | the values |
 | setting_changed | the key | the values |
-| permission_wiped, permission_restored | the broker | how many topics, in `after` |
+| permission_wiped, permission_restored | the broker | number of topics, in `after` |
 | topic_deleted | the topic | the brokers that had it, in `before` |
-| topic_registered | the topic (217 by itself, not a broker's registration) | what it had on that broker and has |
+| topic_registered | the topic (request 217, not the registration of a broker) | its queues on that broker |
 | broker_deregistered | broker at address | |
-| denied | the request code | `why`, `allowed` is false |
+| denied | the request code | `why` has the reason, `allowed` is false |
 
-`who` is the name that the caller proved, where authentication is on; `peer` is the address it came from. `at` is what
-the clock of the NameServer said.
+`who` is the authenticated identity, if authentication is on; `peer` is the address of the caller. `at` is the clock of
+the NameServer.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -33,7 +33,7 @@ _KINDS = (
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """One row for each request, but for a topic that is registered on several brokers: one for each of these."""
+    """One row per request; a topic registered on several brokers has one row per broker."""
     kind = fn.col("kind")
     is_admins = (
         ~kind.isin("topics_changed", "broker_down")
@@ -55,7 +55,7 @@ def build(inputs: Inputs) -> DataFrame:
             (kind != "request_denied").alias("allowed"),
             "code",
             "why",
-            # by the journal's own time, as events are read
+            # by `at`, not `t`: events are read by it
             fn.to_date("at").alias("day"),
             "seq",
         )

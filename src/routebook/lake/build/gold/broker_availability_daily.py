@@ -1,17 +1,17 @@
-"""gold.broker_availability_daily: how much of each day a broker was up, as one NameServer saw it.
+"""gold.broker_availability_daily: availability of each broker per day, as observed by one NameServer.
 
-Days are UTC; a session that spans midnight counts in both. What counts:
+Days are UTC; an interval that spans midnight counts on both days.
 
-- `observed_s`: while the NameServer watched and the broker was expected to be there. Time that the NameServer was down,
-  and time before a broker first came, is not observed.
-- `up_s`: of that, while it was up; `down_s`: the rest; `availability` = `up_s` / `observed_s`.
-- An outage that nobody wanted (`closed`, `idle`, `expired`) is down time until the broker returns, for seven days at
-  most; then it counts as gone for good, and is not observed until it comes again.
-- A broker that was stopped on purpose and is back within an hour was restarted: down time, of which `planned_down_s`
-  tells how much. One that is not was taken out of service: it is not observed until it comes again.
-- `outages` and `planned_outages` count those that began on the day, the latter also those without return.
-- `mtbf_s` = `up_s` / `outages`; `mttr_s` is how long those outages lasted, on average, that ended on the day. Both are
-  null where there were none.
+- `observed_s`: time in which the NameServer was running and the broker was expected to be up. Time in which the
+  NameServer was down, and time before the first registration of the broker, is not observed.
+- `up_s`: the part of it in which the broker was up; `down_s`: the rest. `availability` = `up_s` / `observed_s`.
+- An unplanned outage (`closed`, `idle`, `expired`) is down time until the broker returns, for at most seven days. After
+  that the broker counts as removed and is not observed until it registers again.
+- A planned stop is down time, included in `planned_down_s`, if the broker returns within an hour (a restart). Otherwise
+  the broker counts as taken out of service and is not observed until it registers again.
+- `outages` and `planned_outages` count those that began on the day, with or without a return.
+- `mtbf_s` = `up_s` / `outages`; `mttr_s` is the mean duration of the unplanned outages that ended on the day. Both are
+  null if there were none.
 """
 
 from typing import Final
@@ -24,13 +24,13 @@ from routebook.lake.build.step import Inputs, Step
 from routebook.lake.tables.gold import BROKER_AVAILABILITY_DAILY
 from routebook.lake.tables.silver import BROKER_SPANS, OBSERVED
 
-RESTARTED_WITHIN: Final = "interval 1 hour"  # routebook.lake.build.window.LOOK_BACK is longer than this
-GONE_AFTER: Final = "interval 7 days"
+RESTART_WITHIN: Final = "interval 1 hour"  # must be shorter than routebook.lake.build.window.LOOK_BACK
+REMOVED_AFTER: Final = "interval 7 days"
 _BROKER: Final = ("day", "ns", "cluster", "broker", "addr")
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """One row for each broker, NameServer and day on which it was observed."""
+    """One row per broker, NameServer and observed day."""
     spans = inputs.table(BROKER_SPANS.name).select("*", inputs.in_window("first_day").alias("first_day"))
     spans = spans.where("first_day is not null")
     lengths = _lengths(spans, inputs.table(OBSERVED.name))
@@ -54,17 +54,17 @@ def build(inputs: Inputs) -> DataFrame:
 
 
 def _lengths(spans: DataFrame, observed: DataFrame) -> DataFrame:
-    """Spans cut at where nobody watched, and at midnight."""
-    watched = observed.select(
-        "ns", fn.col("from_at").alias("watched_from"), fn.coalesce("to_at", "seen_until").alias("watched_to")
+    """Observed parts of the intervals, split at midnight."""
+    running = observed.select(
+        "ns", fn.col("from_at").alias("running_from"), fn.coalesce("to_at", "seen_until").alias("running_to")
     )
-    until = _counts_until().alias("until")
+    until = _observed_until().alias("until")
     pieces = (
         spans.select("ns", "cluster", "broker", "addr", "state", "planned", "from_at", "first_day", until)
         .where(fn.col("until").isNotNull())
-        .join(fn.broadcast(watched), "ns")
-        .withColumn("begin", fn.greatest("from_at", "watched_from", fn.col("first_day").cast("timestamp")))
-        .withColumn("end", fn.least("until", "watched_to"))
+        .join(fn.broadcast(running), "ns")
+        .withColumn("begin", fn.greatest("from_at", "running_from", fn.col("first_day").cast("timestamp")))
+        .withColumn("end", fn.least("until", "running_to"))
         .where(fn.col("begin") < fn.col("end"))
     )
     days = fn.explode(fn.sequence(fn.to_date("begin"), fn.to_date("end"))).alias("day")
@@ -84,14 +84,14 @@ def _lengths(spans: DataFrame, observed: DataFrame) -> DataFrame:
     )
 
 
-def _counts_until() -> Column:
-    """Up to when a span is observed, if anybody watches; null: not at all."""
+def _observed_until() -> Column:
+    """The end of the observed part of an interval; null: it is not observed."""
     from_at, to_at = fn.col("from_at"), fn.col("to_at")
-    is_restart = (fn.col("ended") == RETURNED) & (to_at <= from_at + fn.expr(RESTARTED_WITHIN))
+    is_restart = (fn.col("ended") == RETURNED) & (to_at <= from_at + fn.expr(RESTART_WITHIN))
     return (
         fn.when(fn.col("state") == "up", fn.coalesce(to_at, fn.lit("9999-01-01").cast("timestamp")))
         .when(fn.col("planned"), fn.when(is_restart, to_at))
-        .otherwise(fn.least(to_at, from_at + fn.expr(GONE_AFTER)))  # of an open one, the latter
+        .otherwise(fn.least(to_at, from_at + fn.expr(REMOVED_AFTER)))  # least() ignores null
     )
 
 

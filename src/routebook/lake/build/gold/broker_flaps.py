@@ -1,14 +1,14 @@
-"""gold.broker_flaps: stretches in which a broker went and came again and again, and who is to blame.
+"""gold.broker_flaps: intervals in which a broker flapped, and the likely cause.
 
-A broker flaps if it went at least three times, unwanted, and never stayed for three minutes between two of them. The
-stretch is from its first going to its last coming; one that crosses midnight (UTC) is two.
+A broker flaps if it went down at least three times, unplanned, and was never up for more than three minutes in between.
+The interval lasts from the first `broker_down` to the last return; midnight (UTC) splits it in two.
 
-`brokers_flapping` is how many brokers flapped at this NameServer at the same time, itself included. `scope` says where
-to look first:
+`brokers_flapping` is the number of brokers, including this one, that flapped at this NameServer at the same time.
+`scope` is the likely cause:
 
-- `broker`, if another NameServer saw the same broker flap at the same time; or if no more than two flapped here.
-- `nameserver`, if three or more flapped here, and another NameServer that had this broker saw nothing of it; or, where
-  no other NameServer could tell, if half of all brokers here flapped.
+- `broker`: another NameServer saw the same broker flap at the same time, or at most two brokers flapped here.
+- `nameserver`: three or more brokers flapped here, and another NameServer that had this broker did not see it flap; or,
+  if no other NameServer had it, at least half of the brokers here flapped.
 """
 
 from typing import Final
@@ -21,7 +21,7 @@ from routebook.lake.build.step import Inputs, Step
 from routebook.lake.tables.gold import BROKER_FLAPS
 from routebook.lake.tables.silver import BROKER_SPANS
 
-LEAST_GOINGS: Final = 3
+MIN_OUTAGES: Final = 3
 STEADY: Final = "interval 3 minutes"
 MANY: Final = 3
 _BROKER: Final = ("cluster", "broker", "addr")
@@ -29,7 +29,7 @@ _FLAP: Final = ("day", "ns", *_BROKER, "window_start")
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """One row for each stretch."""
+    """One row per interval."""
     spans = inputs.table(BROKER_SPANS.name)
     flaps = inputs.cache(_flaps(spans.select("*", inputs.first_day().alias("first_day"))))
     beside = flaps.select(
@@ -58,40 +58,40 @@ def build(inputs: Inputs) -> DataFrame:
 
 
 def _flaps(spans: DataFrame) -> DataFrame:
-    goings = spans.where((fn.col("state") == "down") & ~fn.col("planned")).withColumn("day", fn.to_date("from_at"))
+    outages = spans.where((fn.col("state") == "down") & ~fn.col("planned")).withColumn("day", fn.to_date("from_at"))
     one = Window.partitionBy("day", "ns", *_BROKER).orderBy("from_seq")
     steady = fn.expr(STEADY)
     back_at = fn.lag("to_at").over(one)
     is_new = back_at.isNull() | (fn.col("from_at") - back_at > steady)
     soon_back = (fn.col("ended") == RETURNED) & (fn.col("to_at") <= fn.col("from_at") + steady)
     return (
-        goings.where(fn.col("day") >= fn.col("first_day"))
+        outages.where(fn.col("day") >= fn.col("first_day"))
         .withColumn("is_new", is_new.cast("int"))
-        .withColumn("stretch", fn.sum("is_new").over(one))
+        .withColumn("series", fn.sum("is_new").over(one))
         .withColumn("soon_back", fn.coalesce(soon_back, fn.lit(False)))
-        .groupBy("day", "ns", *_BROKER, "stretch")
+        .groupBy("day", "ns", *_BROKER, "series")
         .agg(
             fn.min("from_at").alias("window_start"),
             fn.max(fn.when(fn.col("soon_back"), fn.col("to_at")).otherwise(fn.col("from_at"))).alias("window_end"),
-            fn.count("*").alias("goings"),
+            fn.count("*").alias("outages"),
             (fn.count("*") + fn.count_if("soon_back")).alias("transitions"),
             fn.min("from_seq").alias("from_seq"),
         )
-        .where(fn.col("goings") >= LEAST_GOINGS)
+        .where(fn.col("outages") >= MIN_OUTAGES)
     )
 
 
 def _known(flaps: DataFrame, spans: DataFrame) -> DataFrame:
-    """`known_here`: how many brokers were up here meanwhile; `seen_elsewhere`: this one was, at another NameServer."""
+    """`known_here`: the number of brokers up here in the interval; `seen_elsewhere`: another NameServer had this
+    broker.
+    """
     up = spans.where(fn.col("state") == "up").select(
         fn.col("ns").alias("its_ns"), fn.struct(*_BROKER).alias("it"), "from_at", "to_at"
     )
-    is_meanwhile = (up["from_at"] <= flaps["window_end"]) & (
-        up["to_at"].isNull() | (up["to_at"] >= flaps["window_start"])
-    )
+    overlaps = (up["from_at"] <= flaps["window_end"]) & (up["to_at"].isNull() | (up["to_at"] >= flaps["window_start"]))
     is_here, is_same = fn.col("its_ns") == fn.col("ns"), fn.col("it") == fn.struct(*_BROKER)
     return (
-        up.join(fn.broadcast(flaps), is_meanwhile)
+        up.join(fn.broadcast(flaps), overlaps)
         .where(is_here | is_same)
         .groupBy(*_FLAP)
         .agg(

@@ -1,7 +1,8 @@
-"""gold.broker_sessions: each time that a broker was up at a NameServer.
+"""gold.broker_sessions: intervals in which a broker was registered at a NameServer.
 
-`broker_id` is the id that it had last: a role switch is counted in `role_switches` and does not end a session. One
-without an end is still up, or nobody has watched since. What `planned` and the reasons mean: silver/broker_spans.py.
+`broker_id` is the last id of the session: a role switch is counted in `role_switches` and does not end a session. A
+session without an end was still open when the data ended. `planned` and the reasons are defined in
+silver/broker_spans.py.
 """
 
 from pyspark.sql import DataFrame
@@ -13,7 +14,7 @@ from routebook.lake.tables.silver import BROKER_SPANS
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """One row for each up-span."""
+    """One row per up interval."""
     spans = inputs.table(BROKER_SPANS.name).where(fn.col("state") == "up")
     lasted_ms = fn.unix_millis("to_at") - fn.unix_millis("from_at")
     return spans.select(

@@ -1,17 +1,18 @@
-"""gold.convergence: one change, over all NameServers: when the first and the last of them knew of it.
+"""gold.convergence: one change across all NameServers, with the time at the first and at the last of them.
 
 | change | of |
 |---|---|
-| broker_up, broker_down | a member of a broker group; with all its topics, so these have no rows of their own |
-| role | a member that took another id, which is its `value` |
-| topic_added, topic_changed, topic_removed | a topic on a broker; `value` is what it has then |
+| broker_up, broker_down | a member of a broker group with all its topics, which have no rows of their own |
+| role | a member that changed its broker id; `value` is the new id |
+| topic_added, topic_changed, topic_removed | a topic on a broker; `value` is its new permission and queues |
 | permission_wiped, permission_restored | all topics of a broker |
 
-NameServers do not number changes alike, so the same change is told by what it is: kind, broker, address, topic and
-value. The same may happen again, so the changes of one such thing are taken in the order of their times: one belongs to
-the change before it if that began at most PROPAGATION_S ago and this NameServer has not told of it yet; else it begins
-a new one. A broker that flaps every thirty seconds is so told apart. `nameservers` is how many knew; that one never did
-is to be seen in ns_divergence. After a cold start brokers come to one NameServer alone: a change that only one saw.
+NameServers number events independently, so a change is identified by its content: kind, broker, address, topic and
+value. Equal changes can repeat. In time order, an observation belongs to the previous change if that began at most
+PROPAGATION_S ago and has no observation from the same NameServer yet; otherwise it begins a new change. This separates
+the changes of a broker that flaps every thirty seconds. `nameservers` is the number of NameServers that observed the
+change; ns_divergence shows those that did not. After a cold start, brokers register at one NameServer only: a change
+with one observation.
 """
 
 from typing import Final
@@ -24,23 +25,23 @@ from routebook.lake.build.silver.differences import PROPAGATION_S
 from routebook.lake.build.step import Inputs, Step
 from routebook.lake.tables.gold import CONVERGENCE
 
-_THING: Final = ("change", "broker", "addr", "topic", "value")
+_CHANGE: Final = ("change", "broker", "addr", "topic", "value")
 _SIGHT: Final = "struct<at: timestamp, ns: string, seq: bigint>"
 _LIMIT: Final = f"interval {PROPAGATION_S} seconds"
-_BY_ITSELF: Final = ("registration", "register_topic", "topic_deleted")
-_SWITCHES: Final = ("permission_wiped", "permission_restored")
+_SINGLE_TOPIC: Final = ("registration", "register_topic", "topic_deleted")
+_ALL_TOPICS: Final = ("permission_wiped", "permission_restored")
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """Changes since the window began, joined to those that may still have been on their way then."""
+    """Changes since the begin of the windows, and those that were still in propagation then."""
     since = inputs.since()
     seen = _brokers(inputs.table("broker_spans")).unionByName(_topics(inputs.table("topic_spans")))
     fresh = seen.where(fn.col("at") >= since)
-    # what is read again tells of itself
+    # without the observations that are read again
     known = (
         inputs.edge()
-        .select(*_THING, fn.explode("seen").alias("sight"))
-        .select(*_THING, "sight.ns", "sight.seq", "sight.at")
+        .select(*_CHANGE, fn.explode("seen").alias("sight"))
+        .select(*_CHANGE, "sight.ns", "sight.seq", "sight.at")
         .where(fn.col("at") < since)
     )
     return _changes(fresh.unionByName(known))
@@ -87,14 +88,14 @@ def _brokers(spans: DataFrame) -> DataFrame:
 def _topics(spans: DataFrame) -> DataFrame:
     shape = fn.format_string("perm %d, read %d, write %d", "perm", "read", "write")
     keys = ("ns", "broker", "topic")
-    begun = spans.where(fn.col("cause").isin(*_BY_ITSELF)).select(
+    begun = spans.where(fn.col("cause").isin(*_SINGLE_TOPIC)).select(
         *keys,
         fn.col("from_seq").alias("seq"),
         fn.col("from_at").alias("at"),
         shape.alias("now"),
         fn.lit(0).alias("was"),
     )
-    ended = spans.where(fn.col("ended_by").isin(*_BY_ITSELF)).select(
+    ended = spans.where(fn.col("ended_by").isin(*_SINGLE_TOPIC)).select(
         *keys,
         fn.col("to_seq").alias("seq"),
         fn.col("to_at").alias("at"),
@@ -114,7 +115,9 @@ def _topics(spans: DataFrame) -> DataFrame:
     none = fn.lit(None)
     singly = _sights(told, change, at="at", seq="seq", topic=fn.col("topic"), addr=none, value=fn.col("now"))
     wholly = (
-        spans.where(fn.col("cause").isin(*_SWITCHES)).select("ns", "broker", "cause", "from_seq", "from_at").distinct()
+        spans.where(fn.col("cause").isin(*_ALL_TOPICS))
+        .select("ns", "broker", "cause", "from_seq", "from_at")
+        .distinct()
     )
     return singly.unionByName(
         _sights(wholly, fn.col("cause"), at="from_at", seq="from_seq", topic=none, addr=none, value=none)
@@ -122,22 +125,22 @@ def _topics(spans: DataFrame) -> DataFrame:
 
 
 def _changes(sights: DataFrame) -> DataFrame:
-    order = Window.partitionBy(*_THING).orderBy("at", "ns", "seq")
+    order = Window.partitionBy(*_CHANGE).orderBy("at", "ns", "seq")
     gap = fn.col("at") > fn.lag("at").over(order) + fn.expr(_LIMIT)
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     sight = fn.struct("at", "ns", "seq").cast(_SIGHT)
     return (
         sights.select("*", fn.coalesce(gap.cast("int"), fn.lit(0)).alias("is_apart"))
-        .select(*_THING, sight.alias("sight"), fn.sum("is_apart").over(so_far).alias("part"))
-        .groupBy(*_THING, "part")
+        .select(*_CHANGE, sight.alias("sight"), fn.sum("is_apart").over(so_far).alias("part"))
+        .groupBy(*_CHANGE, "part")
         .agg(fn.sort_array(fn.collect_list("sight")).alias("sights"))
-        .select(*_THING, fn.explode(_told_apart(fn.col("sights"))).alias("seen"))
+        .select(*_CHANGE, fn.explode(_grouped(fn.col("sights"))).alias("seen"))
         .select("*", fn.get("seen", 0).alias("first"), fn.element_at("seen", -1).alias("last"))
         .select(
-            fn.substring(fn.sha2(fn.to_json(fn.struct(*_THING, "first.ns", "first.seq")), 256), 1, 16).alias(
+            fn.substring(fn.sha2(fn.to_json(fn.struct(*_CHANGE, "first.ns", "first.seq")), 256), 1, 16).alias(
                 "change_id"
             ),
-            *_THING,
+            *_CHANGE,
             fn.col("first.at").alias("first_at"),
             fn.col("last.at").alias("last_at"),
             fn.size("seen").alias("nameservers"),
@@ -148,8 +151,8 @@ def _changes(sights: DataFrame) -> DataFrame:
     )
 
 
-def _told_apart(sights: Column) -> Column:
-    """Lists of sights of one change each."""
+def _grouped(sights: Column) -> Column:
+    """Groups the observations by change."""
 
     def take(changes: Column, sight: Column) -> Column:
         last = fn.element_at(changes, -1)

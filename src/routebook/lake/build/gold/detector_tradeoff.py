@@ -1,24 +1,24 @@
-"""gold.detector_tradeoff: which heartbeat timeout to set, by NameServer and cluster, from what brokers really did.
+"""gold.detector_tradeoff: the recommended heartbeat timeout per NameServer and cluster, from measured heartbeat gaps.
 
-A NameServer takes a broker for dead that has not been heard of for its timeout. A short one finds the dead soon, and
-takes living ones for dead that were only late. Both sides are computed from the gaps between heartbeats of the last 30
-days, with no assumption about how they are distributed:
+A NameServer removes a broker that sends no heartbeat for its timeout. A short timeout detects failures fast, but also
+removes brokers that are only late. Both effects are computed from the gaps between heartbeats of the last 30 days,
+without an assumption about their distribution:
 
-- *False suspicions.* A gap is in the histogram only if the broker was heard of again without having left, so every gap
-  longer than a candidate would have been a false alarm. They are counted and divided by the broker-days observed up:
-  0.01 is one false alarm in 100 days for each broker. A gap longer than the timeout that was set ended as an outage,
-  and is not among them; so candidates above it look as good as it, never better.
-- *Time to detect.* A broker dies at any time, so more likely within a long gap than within a short one. Having died
-  `a` ms after its last heartbeat, it is found after `timeout - a` (at once if it was under suspicion anyway). The mean
-  over all moments of a gap g is  ∫₀ᵍ max(0, T - a) da = T·g - g²/2 if g ≤ T, else T²/2;  summed over all gaps, by the
-  sum of all gaps. To this comes half a scan, which a NameServer makes every five seconds.
-- *φ-accrual* is a detector that learns: from mean μ and deviation σ of a broker's own gaps it computes how unlikely the
-  present silence is, and suspects it at a likelihood of 10^-φ. With normally distributed gaps that is a timeout of its
-  own for each broker, μ + z·σ, with z the normal quantile of φ. `candidate` is φ, `timeout_ms` the mean over brokers.
-  RocketMQ has none to switch on, so it is there to compare with and never recommended.
+- *False suspicions.* The histogram contains only gaps after which the broker was still registered, so every gap longer
+  than a candidate would have been a false alarm. Their number is divided by the observed broker-days: 0.01 is one false
+  alarm per broker in 100 days. A gap longer than the configured timeout ended as an outage and is not in the histogram,
+  so candidates above that timeout appear as good as it, never better.
+- *Detection time.* A broker fails at a random time, so more likely within a long gap. If it fails `a` ms after its last
+  heartbeat, it is detected after `timeout - a` (at once if it is already suspected). The integral over a gap g is
+  ∫₀ᵍ max(0, T - a) da = T·g - g²/2 if g ≤ T, else T²/2;  the mean is the sum over all gaps divided by the sum of all
+  gaps. Half a scan interval is added: a NameServer scans every five seconds.
+- *φ-accrual* is an adaptive detector: from the mean μ and deviation σ of a broker's gaps it computes the probability of
+  the current silence, and suspects the broker at 10^-φ. With normally distributed gaps this is a timeout per broker,
+  μ + z·σ, where z is the normal quantile of φ. `candidate` is φ, `timeout_ms` the mean over brokers. RocketMQ has no
+  such detector; it is included for comparison and never recommended.
 
-Recommended is the timeout that detects soonest of those with at most one false suspicion per broker in 100 days; if
-none is as good, the one with the fewest. Where less than a broker-day was observed, it is RocketMQ's own 120 s.
+The recommendation is the shortest timeout with at most one false suspicion per broker in 100 days; if there is none,
+the one with the fewest. With less than one observed broker-day it is RocketMQ's default of 120 s.
 """
 
 from typing import Final
@@ -33,17 +33,17 @@ from routebook.lake.tables.gold import BROKER_AVAILABILITY_DAILY, DETECTOR_TRADE
 TIMEOUTS_S: Final = (10, 15, 20, 30, 45, 60, 75, 90, 100, 120, 150, 180, 240, 300, 600)
 PHIS: Final = {5.0: 4.2649, 8.0: 5.6120, 12.0: 7.0345}  # φ, and the normal quantile of 1 - 10^-φ
 DAYS: Final = 30
-TOLERATED: Final = 0.01  # false suspicions of a broker a day
+MAX_SUSPICIONS: Final = 0.01  # per broker and day
 DEFAULT_MS: Final = 120_000
-_LEAST_BROKER_DAYS: Final = 1.0
+_MIN_BROKER_DAYS: Final = 1.0
 _SCAN_MS: Final = 5_000
-_LEAST_DEVIATION_MS: Final = 100.0  # or a perfectly regular broker would be suspected for a millisecond
+_MIN_DEVIATION_MS: Final = 100.0  # else a delay of 1 ms would make a perfectly regular broker suspect
 _CLUSTER: Final = ("ns", "cluster")
 _BROKER: Final = (*_CLUSTER, "broker", "addr")
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """One row for each NameServer, cluster and candidate."""
+    """One row per NameServer, cluster and candidate."""
     days = inputs.table(HEARTBEAT_QUALITY.name)
     last = days.groupBy("ns").agg(fn.max("day").alias("last_day"))
     recent = days.join(fn.broadcast(last), "ns").where(fn.col("day") > fn.date_sub("last_day", DAYS))
@@ -58,7 +58,7 @@ def build(inputs: Inputs) -> DataFrame:
     )
     outcomes = _outcomes(_gaps(recent))
     rows = outcomes.join(sizes, list(_CLUSTER)).join(exposure, list(_CLUSTER), "left")
-    return _judged(
+    return _recommended(
         rows.withColumn("broker_days", fn.coalesce("broker_days", fn.lit(0.0))).withColumn(
             "false_suspicions_per_broker_day",
             fn.when(fn.col("broker_days") > 0, fn.col("suspicions") / fn.col("broker_days")).otherwise(0.0),
@@ -67,7 +67,7 @@ def build(inputs: Inputs) -> DataFrame:
 
 
 def _gaps(days: DataFrame) -> DataFrame:
-    """`broker, gap, n, mean, deviation`: each broker's gaps, the middle of a bucket for all in it."""
+    """`broker, gap, n, mean, deviation`: the gaps of each broker, each bucket at its middle."""
     gaps = (
         days.select(*_BROKER, fn.explode("gaps").alias("bucket", "n"))
         .groupBy(*_BROKER, fn.col("bucket").cast("bigint").alias("bucket"))
@@ -86,8 +86,8 @@ def _gaps(days: DataFrame) -> DataFrame:
 
 
 def _outcomes(gaps: DataFrame) -> DataFrame:
-    """What would have come of each candidate."""
-    deviation = fn.greatest("deviation", fn.lit(_LEAST_DEVIATION_MS))
+    """False suspicions and detection time of each candidate."""
+    deviation = fn.greatest("deviation", fn.lit(_MIN_DEVIATION_MS))
     candidates = [_candidate("timeout", s, fn.lit(s * 1000.0)) for s in TIMEOUTS_S]
     candidates += [_candidate("phi", phi, fn.col("mean") + deviation * z) for phi, z in PHIS.items()]
     tried = gaps.select("*", fn.inline(fn.array(*candidates)))
@@ -107,11 +107,11 @@ def _candidate(detector: str, candidate: float, timeout: Column) -> Column:
     )
 
 
-def _judged(rows: DataFrame) -> DataFrame:
+def _recommended(rows: DataFrame) -> DataFrame:
     is_settable = fn.col("detector") == "timeout"
     rate, days = fn.col("false_suspicions_per_broker_day"), fn.col("broker_days")
-    is_enough, is_good = days >= _LEAST_BROKER_DAYS, rate <= TOLERATED
-    # of the good ones the fastest, else the one with the fewest false alarms, and of those the fastest
+    is_enough, is_good = days >= _MIN_BROKER_DAYS, rate <= MAX_SUSPICIONS
+    # the fastest of the good ones, else the one with the fewest false alarms
     rank = fn.row_number().over(
         Window.partitionBy(*_CLUSTER).orderBy(
             is_settable.desc(),
@@ -123,23 +123,19 @@ def _judged(rows: DataFrame) -> DataFrame:
     )
     alarms = fn.format_number(rate, 4)
     why = (
-        fn.when(~is_enough, fn.lit("less than a day of one broker was observed: the default stays"))
+        fn.when(~is_enough, fn.lit("less than one broker-day was observed: RocketMQ's default"))
         .when(
             is_good,
-            fn.concat(
-                fn.lit("finds the dead soonest of those with few false alarms: "), alarms, fn.lit(" a broker-day")
-            ),
+            fn.concat(fn.lit("the shortest timeout with few false alarms: "), alarms, fn.lit(" per broker and day")),
         )
         .otherwise(
-            fn.concat(
-                fn.lit("every candidate gives false alarms, this one the fewest: "), alarms, fn.lit(" a broker-day")
-            )
+            fn.concat(fn.lit("the candidate with the fewest false alarms: "), alarms, fn.lit(" per broker and day"))
         )
     )
     why_not = (
-        fn.when(~is_settable, "to compare with: RocketMQ has no such detector")
-        .when(~is_good, fn.concat(fn.lit("too many false alarms: "), alarms, fn.lit(" a broker-day")))
-        .otherwise("slower than the one that is recommended")
+        fn.when(~is_settable, "for comparison: RocketMQ has no such detector")
+        .when(~is_good, fn.concat(fn.lit("too many false alarms: "), alarms, fn.lit(" per broker and day")))
+        .otherwise("slower than the recommended timeout")
     )
     return rows.withColumn("rank", rank).select(
         "*",

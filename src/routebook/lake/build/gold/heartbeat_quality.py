@@ -1,7 +1,7 @@
-"""gold.heartbeat_quality: how regularly a broker gave sign of life, by day.
+"""gold.heartbeat_quality: gaps between the heartbeats of each broker per day.
 
-A gap is the time between two signs of life of a broker that stayed in the tables. When it left them, the time until it
-came back is an outage and no gap. `gaps` is the day's histogram, with the buckets of routebook.rollup.
+A gap is the time between two heartbeats of a broker that stayed registered; the time from its removal to its return is
+an outage, not a gap. `gaps` is the histogram of the day, with the buckets of routebook.rollup.
 """
 
 from typing import Final
@@ -17,11 +17,11 @@ _BROKER: Final = ("day", "ns", "cluster", "broker", "addr")
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """One row for each broker, NameServer and day."""
+    """One row per broker, NameServer and day."""
     minutes = inputs.events("heartbeat_minute").select(
         fn.to_date("minute").alias("day"), "ns", "cluster", "broker", "addr", "count", "max_gap_ms", "gaps_ms"
     )
-    # a minute has a gap or two: what it says besides goes with the first of them
+    # a minute can have several gaps: its other columns count with the first
     is_first = fn.coalesce("pos", fn.lit(0)) == 0
     sums = (
         minutes.select(*_BROKER, "count", "max_gap_ms", fn.posexplode_outer("gaps_ms").alias("pos", "bucket", "n"))

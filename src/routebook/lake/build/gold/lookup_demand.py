@@ -1,6 +1,6 @@
-"""gold.lookup_demand: who asked for which topic's route how often, by the hour.
+"""gold.lookup_demand: route look-ups per hour, topic and client.
 
-The row with `others` is of all that came when a minute had its fill of distinct keys: it names nobody.
+The row with `others` counts the look-ups beyond the limit of distinct keys per minute; it has no topic and no client.
 """
 
 from pyspark.sql import DataFrame
@@ -11,13 +11,13 @@ from routebook.lake.tables.gold import LOOKUP_DEMAND
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """Minutes summed up to hours."""
+    """Sums of the minutes of each hour."""
     return (
         inputs.events("lookup_minute")
         .groupBy(
             fn.date_trunc("hour", "minute").alias("hour"),
             "ns",
-            # absent is the default in the journal
+            # omitted fields have their default value
             fn.coalesce("topic", fn.lit("")).alias("topic"),
             fn.coalesce("client", fn.lit("")).alias("client"),
             fn.coalesce("language", fn.lit("")).alias("language"),

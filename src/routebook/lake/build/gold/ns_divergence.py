@@ -1,17 +1,18 @@
-"""gold.ns_divergence: from when to when two NameServers told clients different things.
+"""gold.ns_divergence: intervals in which two NameServers returned different routes.
 
-A row is one thing that one of a pair knew otherwise for longer than propagation explains (PROPAGATION_S), while both
-watched and had settled (WARM_UP_S after a start): time that a NameServer was down is no divergence.
+A row is one difference that lasted longer than propagation takes (PROPAGATION_S), while both NameServers were running
+and had warmed up (WARM_UP_S after a start). Time in which a NameServer was down is no divergence.
 
 | topic | addr | difference | means |
 |---|---|---|---|
-| null | address | missing_a, missing_b | ns_a (or ns_b) lacks this member of the broker, which has `topics` |
+| null | address | missing_a, missing_b | ns_a (or ns_b) lacks this member of the broker, which has `topics` topics |
 | null | address | role | both have the member, one as master, the other as slave |
-| topic | null | missing_a, missing_b | both have the broker, one lacks the topic on it |
-| topic | null | queues, permission | both have the topic on the broker, with other queues or another permission |
+| topic | null | missing_a, missing_b | both have the broker, ns_a (or ns_b) lacks the topic on it |
+| topic | null | queues, permission | both have the topic on the broker, with different queues or permission |
 
-So a broker with ten thousand topics that is cut from one NameServer is one row for each other NameServer, not ten
-thousand. `at_a` and `at_b` tell what each had when it began, null: nothing. `duration_s` is null while it lasts.
+A broker with ten thousand topics that loses its connection to one NameServer is one row per other NameServer, not ten
+thousand. `at_a` and `at_b` are the values when the difference began (null: missing). `duration_s` is null while it is
+open.
 """
 
 from pyspark.sql import DataFrame
@@ -23,7 +24,7 @@ from routebook.lake.tables.gold import NS_DIVERGENCE
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """Of silver.differences those that lasted; an open one lasts as long as both NameServers have been heard of."""
+    """The lasting differences of silver.differences; an open one lasts until the last event of either NameServer."""
     heard = inputs.table("observed").groupBy("ns").agg(fn.max("seen_until").alias("heard_until"))
     heard_a = fn.broadcast(heard.select(fn.col("ns").alias("ns_a"), fn.col("heard_until").alias("heard_a")))
     heard_b = fn.broadcast(heard.select(fn.col("ns").alias("ns_b"), fn.col("heard_until").alias("heard_b")))

@@ -1,13 +1,14 @@
-"""gold.outage_impact: what each outage of a broker meant, as each NameServer saw it.
+"""gold.outage_impact: the impact of each outage of a broker at each NameServer.
 
-A broker was down and nobody had taken its place (`replaced` is a role switch or a move, and no outage).
+An outage is a down interval of a broker that was not replaced (`replaced` is a role switch or a move).
 
-- `topics`: how many its group had when it went, and `topic_names` which;
-- `topics_without_broker` (`orphans`): those of them that no broker had any more; if all go at once, the last has them;
-- `write_queues_lost`: queues that took writes, if it was the master or the last of its group, else none;
-- `lookups_during`: how often clients asked for one of these topics, in minutes that ended while it was down: all of the
-  minute in which it went, nothing of the one in which it came. Kept by day (`lookups_by_day`), so that an outage of
-  weeks need not be read again.
+- `topics`, `topic_names`: the topics of its group at the begin of the outage;
+- `topics_without_broker`, `orphans`: those that no other broker had; if several brokers fail together, the last has
+  them;
+- `write_queues_lost`: writable queues, if the broker was the master or the last member of its group, else 0;
+- `lookups_during`: look-ups of these topics in minutes that ended during the outage. The minute of its begin counts
+  fully, the minute of its end does not. Stored per day in `lookups_by_day`, so that a refresh does not read earlier
+  days again.
 """
 
 from typing import Final
@@ -23,7 +24,7 @@ _OUTAGE: Final = ("ns", "cluster", "broker", "addr", "from_seq")
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """Down-spans that touch the window: of new ones all is found out, of older ones what they cost since."""
+    """Down intervals that touch the window: new ones completely, older ones with the look-ups since."""
     window_seq, first_day = inputs.in_window("from_seq"), inputs.in_window("first_day")
     downs = (
         inputs.table("broker_spans")
@@ -44,7 +45,7 @@ def build(inputs: Inputs) -> DataFrame:
 
 
 def _served(new: DataFrame, topic_spans: DataFrame) -> DataFrame:
-    """Each topic that the group had when the broker went."""
+    """The topics that the group had at the begin of the outage."""
     spans = topic_spans.select(
         "ns",
         "broker",
@@ -69,16 +70,16 @@ def _served(new: DataFrame, topic_spans: DataFrame) -> DataFrame:
 
 
 def _orphans(served: DataFrame, topic_spans: DataFrame) -> DataFrame:
-    """Those that no broker had after it went."""
-    asked = served.select(*_OUTAGE, "topic")
+    """The topics that no broker had afterwards."""
+    affected = served.select(*_OUTAGE, "topic")
     spans = topic_spans.select(
         "ns", "topic", fn.col("from_seq").alias("since_seq"), fn.col("to_seq").alias("until_seq")
     )
-    lives_on = (fn.col("since_seq") <= fn.col("from_seq")) & (
+    remains = (fn.col("since_seq") <= fn.col("from_seq")) & (
         fn.col("until_seq").isNull() | (fn.col("until_seq") > fn.col("from_seq"))
     )
-    housed = spans.join(fn.broadcast(asked), ["ns", "topic"]).where(lives_on).select(*_OUTAGE, "topic").distinct()
-    return asked.join(housed, [*_OUTAGE, "topic"], "left_anti")
+    remaining = spans.join(fn.broadcast(affected), ["ns", "topic"]).where(remains).select(*_OUTAGE, "topic").distinct()
+    return affected.join(remaining, [*_OUTAGE, "topic"], "left_anti")
 
 
 def _merged(new: DataFrame, served: DataFrame, orphans: DataFrame) -> DataFrame:
@@ -104,22 +105,22 @@ def _merged(new: DataFrame, served: DataFrame, orphans: DataFrame) -> DataFrame:
 
 
 def _with_lookups(outages: DataFrame, lookup_hours: DataFrame) -> DataFrame:
-    asked_for = outages.select(*_OUTAGE, "from_at", "to_at", "to_seq", fn.explode("topic_names").alias("topic"))
+    affected = outages.select(*_OUTAGE, "from_at", "to_at", "to_seq", fn.explode("topic_names").alias("topic"))
 
     def is_during(minute: Column) -> Column:
-        # by number, not by time: so a refresh that begins after the end of an outage has nothing to add to it
+        # by number, not by time: a refresh that begins after the end of an outage adds nothing to it
         is_before_the_end = fn.col("to_seq").isNull() | (minute["seq"] < fn.col("to_seq"))
         return (minute["seq"] > fn.col("from_seq")) & is_before_the_end
 
     lookups = fn.aggregate(
         fn.filter("minutes", is_during), fn.lit(0).cast("bigint"), lambda total, minute: total + minute["lookups"]
     )
-    # rollups of an hour come with it or a little after
+    # the rollups of an hour are written in it or shortly after
     meets = (fn.col("hour") + fn.expr("interval 2 hours") > fn.col("from_at")) & (
         fn.col("to_at").isNull() | (fn.col("hour") <= fn.col("to_at"))
     )
     by_day = (
-        lookup_hours.join(fn.broadcast(asked_for), ["ns", "topic"])
+        lookup_hours.join(fn.broadcast(affected), ["ns", "topic"])
         .where(meets)
         .groupBy(*_OUTAGE, "day")
         .agg(fn.sum(lookups).alias("lookups"))
@@ -128,7 +129,7 @@ def _with_lookups(outages: DataFrame, lookup_hours: DataFrame) -> DataFrame:
         .agg(fn.map_from_entries(fn.sort_array(fn.collect_list(fn.struct("day", "lookups")))).alias("days"))
     )
     none = fn.map_from_arrays(fn.array().cast("array<date>"), fn.array().cast("array<bigint>"))
-    # days of the window are counted again
+    # the days of the window are counted again
     earlier = fn.map_filter("lookups_by_day", lambda day, _count: day < fn.col("first_day"))
     days = fn.map_concat(fn.coalesce(earlier, none), fn.coalesce("days", none))
     total = fn.aggregate(fn.map_values("by_day"), fn.lit(0).cast("bigint"), lambda total, one: total + one)

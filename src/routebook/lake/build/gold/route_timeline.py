@@ -1,12 +1,12 @@
-"""gold.route_timeline: each version of a topic's route at a NameServer, from when to when.
+"""gold.route_timeline: every version of a topic's route at a NameServer, with its validity interval.
 
-A version is which brokers have the topic, with which queues and permission. Who of a group is at which address is told
-by broker_sessions: a slave that comes and goes makes no new version of a thousand routes. A topic that nobody has any
-more has a version too, without brokers. What happens in one moment is one version.
+A version consists of the broker groups that have the topic, with their queues and permissions. Addresses are in
+broker_sessions: a slave that restarts creates no new version of its routes. A topic without brokers has a version
+without brokers. Events with the same time are one version.
 
-A topic that many brokers flap under has thousands of versions of many brokers each. To put them together in time that
-grows with what comes out, versions are taken in chunks: a span of a broker goes to the chunks that it touches, and each
-version picks from its chunk's spans.
+A topic on many flapping brokers has thousands of versions with many brokers each. To keep the cost proportional to the
+output, versions are processed in chunks: an interval of a broker goes to the chunks that it overlaps, and each version
+selects from the intervals of its chunk.
 """
 
 from collections.abc import Callable
@@ -24,14 +24,14 @@ _PART = "struct<broker: string, perm: int, read: int, write: int>"
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """The open versions of before, and a new one wherever a span of the topic begins or ends in the window."""
+    """The open versions, and a new one wherever an interval of the topic begins or ends in the window."""
     spans = inputs.table("topic_spans").select("*", inputs.in_window("from_seq").alias("window_seq"))
     spans = spans.where("window_seq is not null")
     return _versions(_changes(_of_changed_topics(spans)), inputs.edge())
 
 
 def _of_changed_topics(spans: DataFrame) -> DataFrame:
-    """All spans of topics that something happened to in the window."""
+    """All intervals of the topics that changed in the window."""
     in_window = (fn.col("from_seq") >= fn.col("window_seq")) | fn.col("to_seq").isNotNull()
     changed = spans.where(in_window).select("ns", "topic").distinct()
     return spans.join(fn.broadcast(changed), ["ns", "topic"], "left_semi")
@@ -62,10 +62,10 @@ def _changes(spans: DataFrame) -> DataFrame:
     of_topic = Window.partitionBy("ns", "topic")
     placed = (
         begun.unionByName(ended)
-        # one shuffle for all that follows
+        # one shuffle for all following windows
         .repartition("ns", "topic")
         .select("*", fn.floor((fn.dense_rank().over(by_event) - 1) / _CHUNK).alias("chunk"))
-        # a span's end is the next row of its broker
+        # the end of an interval is the next row of its broker
         .select("*", fn.lead("chunk").over(of_broker).alias("end_chunk"), fn.max("chunk").over(of_topic).alias("last"))
     )
     spread = fn.sequence("chunk", fn.coalesce("end_chunk", "last"))
@@ -117,14 +117,14 @@ def _versions(changes: DataFrame, edge: DataFrame) -> DataFrame:
         fn.lead("from_seq").over(following).alias("to_seq"),
         (fn.coalesce(fn.max("version").over(of_topic), fn.lit(1)) - 1).alias("earlier"),
     )
-    # what lasted no time is no version: nobody can have seen it. Its number, if it had one already, goes to the next
+    # a version of zero length was never served; the next version gets its number
     return ended.where("valid_to is null or valid_to > valid_from").select(
         "*", (fn.col("earlier") + fn.row_number().over(following)).alias("version")
     )
 
 
 def _writable(part: Column) -> Column:
-    """Queues to write to, where writing is allowed."""
+    """The number of writable queues."""
     return fn.when(part["perm"].bitwiseAND(fn.lit(PERM_WRITE)) != 0, part["write"]).otherwise(0)
 
 

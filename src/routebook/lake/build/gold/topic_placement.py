@@ -1,11 +1,11 @@
-"""gold.topic_placement: where each topic lived at the end of each day (UTC), at each NameServer that watched on it.
+"""gold.topic_placement: placement of each topic at the end of each day (UTC), per NameServer that ran on that day.
 
-- of a day that is not over, or at whose end the NameServer was down: as it was known last;
-- `brokers` counts broker groups, `write_queues` only queues that take writes;
-- `skew` is the most queues that a broker has of the topic, by the mean: 1 is even, 2 is twice its share. By write
-  queues where there are any, else by read queues;
-- `single_broker`: if that one goes, the topic has no route;
-- `no_master`: no broker of it has a master, so that nobody takes writes, whatever permissions say.
+- For the current day, and for a day at whose end the NameServer was down, it is the last known placement.
+- `brokers` counts broker groups; `write_queues` counts writable queues only.
+- `skew` is the largest number of queues on one broker divided by the mean: 1 is even; with 2, one broker has twice its
+  share. It is computed from write queues, or from read queues if there are no write queues.
+- `single_broker`: one broker group has the topic; without it, the topic has no route.
+- `no_master`: no broker group of the topic has a master, so it accepts no writes regardless of permissions.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -18,7 +18,7 @@ from routebook.lake.tables.gold import TOPIC_PLACEMENT
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """Spans of topics that were open at midnight, for each day of the window."""
+    """Intervals of topics that were open at midnight, for each day of the window."""
     days = _days(inputs)
     placed = _at_midnight(inputs.table("topic_spans"), days)
     masters = _at_midnight(members(inputs.table("broker_spans")).where(fn.col("broker_id") == MASTER_ID), days)
@@ -51,7 +51,7 @@ def _skew(most: str, total: str) -> Column:
 
 
 def _days(inputs: Inputs) -> DataFrame:
-    """`ns, day`: the days of the window on which the NameServer watched. (Rows of `observed` touch the window.)"""
+    """`ns, day`: the days of the window on which the NameServer ran."""
     ends = fn.to_date(fn.coalesce("to_at", "seen_until"))
     return (
         inputs.table("observed")
@@ -65,7 +65,7 @@ def _days(inputs: Inputs) -> DataFrame:
 
 
 def _at_midnight(spans: DataFrame, days: DataFrame) -> DataFrame:
-    """The spans, with each `day` at whose end they were open."""
+    """The intervals, with each `day` at whose end they were open."""
     midnight = fn.col("day") + fn.expr("interval 1 day")
     is_open = (fn.col("from_at") < midnight) & (fn.col("to_at").isNull() | (fn.col("to_at") >= midnight))
     return spans.join(fn.broadcast(days), "ns").where(is_open)

@@ -1,18 +1,17 @@
-"""silver.broker_spans: each broker at each NameServer, up and down by turns.
+"""silver.broker_spans: alternating up and down intervals of each broker at each NameServer.
 
-A broker is a name at an address in a cluster. It is up from `broker_up` to `broker_down`, and down from there until it
-comes again. What it changes about itself meanwhile, its role too, does not end a span.
+A broker is identified by cluster, name and address. It is up from `broker_up` to `broker_down`, and down from then
+until the next `broker_up`. Changes of its registration, including its role, do not end an interval.
 
-- A warm start of the NameServer changes nothing: brokers go on, or expire later.
-- After a cold one (`cold`, or nothing recovered) nothing is known of brokers until they come: what was open, up or
-  down, ends as `nameserver_stopped` when the NameServer was last heard of, and no outage follows.
-- A broker that is first heard of by another event than `broker_up` (it was recovered, or the journal's older segments
-  are gone) has been up since its NameServer started, if that was minutes ago, else since that event: `began` is
-  `recovered`.
-- `broker_up` of one that is up tells that the record of its going is lost: the span ends there, as `lost`.
-- `planned`, of an up-span's end and of the down-span that follows: true if somebody wanted it: it unregistered, an
-  operator deregistered it, or another took its place (`replaced`: a role switch, a move). False if it was closed, idle
-  or expired. Null if nobody knows.
+- A warm start of the NameServer has no effect: intervals continue, or brokers expire later.
+- After a cold start (`cold`, or nothing recovered) the state of brokers is unknown until they register. Open intervals,
+  up or down, end as `nameserver_stopped` at the last known time of the NameServer; no outage follows.
+- A broker whose first event is not `broker_up` (it was recovered, or older segments were removed) has been up since the
+  start of the NameServer, if that was a few minutes ago, else since that event. `began` is `recovered`.
+- `broker_up` of a broker that is up means that the record of its end is lost: the interval ends there, as `lost`.
+- `planned` describes the end of an up interval and the down interval after it. True: the broker unregistered, an
+  operator deregistered it, or another broker replaced it (`replaced`: a role switch or a move). False: its connection
+  was closed or idle, or its lease expired. Null: unknown.
 """
 
 from typing import Final
@@ -29,7 +28,7 @@ LOST: Final = "lost"
 RECOVERED: Final = "recovered"
 RETURNED: Final = "returned"
 
-_SOON: Final = "interval 5 minutes"  # a recovered broker is back, or expires, by then
+_RECOVERY: Final = "interval 5 minutes"  # within it, a recovered broker registers or expires
 _KINDS: Final = ("broker_up", "broker_changed", "broker_returned", "broker_down")
 _MEMBER: Final = ("ns", "epoch", "cluster", "broker", "addr")
 _UP: Final = "broker_up"
@@ -39,20 +38,20 @@ _ROLE: Final = "struct<seq: bigint, at: timestamp, broker_id: bigint>"
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """One row for each span."""
+    """One row per interval."""
     observed = inputs.table("observed").select(
         "ns", "boot", fn.col("from_at").alias("boot_at"), fn.col("recovered").alias("boot_recovered"), "before_at"
     )
     epochs = _epochs(inputs, observed)
-    heard = _heard(inputs, observed).unionByName(_before(inputs)).join(fn.broadcast(epochs), "ns")
+    events = _broker_events(inputs, observed).unionByName(_edge_events(inputs)).join(fn.broadcast(epochs), "ns")
     in_epoch = (fn.col("seq") >= fn.col("epoch")) & (
         fn.col("next_epoch").isNull() | (fn.col("seq") < fn.col("next_epoch"))
     )
-    return _spans(_whole_story(heard.where(in_epoch)))
+    return _spans(_boundaries(events.where(in_epoch)))
 
 
 def _epochs(inputs: Inputs, observed: DataFrame) -> DataFrame:
-    """`ns, epoch, next_epoch, epoch_end`: from one cold start to the next; what is from before the window is in 0."""
+    """`ns, epoch, next_epoch, epoch_end`: from one cold start to the next; earlier rows are in epoch 0."""
     is_empty = fn.coalesce("cold", fn.lit(False)) | (fn.coalesce("recovered", fn.lit(0)) == 0)
     cold = (
         inputs.events("server_started")
@@ -73,10 +72,10 @@ def _epochs(inputs: Inputs, observed: DataFrame) -> DataFrame:
     )
 
 
-def _heard(inputs: Inputs, observed: DataFrame) -> DataFrame:
-    """Events of brokers, and since when one may have been up that is first heard of by it."""
+def _broker_events(inputs: Inputs, observed: DataFrame) -> DataFrame:
+    """Events of brokers; `since` is the begin of the interval if it is the first event of its broker."""
     from_before = fn.coalesce(fn.col("boot_recovered") > 0, fn.lit(True)) & (
-        fn.col("boot_at") >= fn.col("t") - fn.expr(_SOON)
+        fn.col("boot_at") >= fn.col("t") - fn.expr(_RECOVERY)
     )
     no_roles = fn.array().cast(f"array<{_ROLE}>")
     role = fn.struct("seq", fn.col("t").alias("at"), "broker_id").cast(_ROLE)
@@ -101,8 +100,8 @@ def _heard(inputs: Inputs, observed: DataFrame) -> DataFrame:
     )
 
 
-def _before(inputs: Inputs) -> DataFrame:
-    """Spans that were open, as if they began now; role switches that are read again tell of themselves."""
+def _edge_events(inputs: Inputs) -> DataFrame:
+    """Open intervals as events at their begin, without the role switches that are read again."""
     edge = inputs.edge().select("*", inputs.in_window("from_seq").alias("redone"))
     return edge.select(
         "ns",
@@ -120,29 +119,29 @@ def _before(inputs: Inputs) -> DataFrame:
     )
 
 
-def _whole_story(heard: DataFrame) -> DataFrame:
-    """Where spans begin: `state`, `from_at`, `began`; null where a broker only tells of itself.
+def _boundaries(events: DataFrame) -> DataFrame:
+    """The begin of each interval: `state`, `from_at`, `began`; null for events within an interval.
 
-    Who is first heard of by anything but its coming came before, so that is put in. Who goes twice goes once.
+    Adds the missing begin of a broker whose first event is not `broker_up`, and drops a repeated `broker_down`.
     """
     before = fn.lag("kind").over(Window.partitionBy(*_MEMBER).orderBy("seq"))
-    told = heard.withColumn("before", before)
+    ordered = events.withColumn("before", before)
     is_first = fn.col("before").isNull() & ~fn.col("is_known")
     is_up, is_down = fn.col("kind") == _UP, fn.col("kind") == _DOWN
-    came = _piece(0, "up", fn.col("t"), fn.coalesce("reason", fn.lit("up")))
-    was_there = _piece(0, "up", fn.col("since"), fn.lit(RECOVERED))
-    went = _piece(1, "down", fn.col("t"), fn.col("reason"))
-    stayed = _piece(0, None, fn.col("t"), fn.lit(None))
+    up = _piece(0, "up", fn.col("t"), fn.coalesce("reason", fn.lit("up")))
+    recovered = _piece(0, "up", fn.col("since"), fn.lit(RECOVERED))
+    down = _piece(1, "down", fn.col("t"), fn.col("reason"))
+    unchanged = _piece(0, None, fn.col("t"), fn.lit(None))
     pieces = (
-        fn.when(is_up, fn.array(came))
-        .when(is_down & is_first, fn.array(was_there, went))
+        fn.when(is_up, fn.array(up))
+        .when(is_down & is_first, fn.array(recovered, down))
         .when(is_down & (fn.col("before") == _DOWN), fn.array().cast(f"array<{_PIECE}>"))
-        .when(is_down, fn.array(went))
-        .when(is_first, fn.array(was_there))
+        .when(is_down, fn.array(down))
+        .when(is_first, fn.array(recovered))
         .when(fn.col("before") == _DOWN, fn.array(_piece(0, "up", fn.col("t"), fn.lit(LOST))))
-        .otherwise(fn.array(stayed))
+        .otherwise(fn.array(unchanged))
     )
-    return told.select(
+    return ordered.select(
         *_MEMBER, "next_epoch", "epoch_end", "seq", "broker_id", "roles", fn.explode(pieces).alias("piece")
     ).select("*", "piece.*")
 
@@ -151,9 +150,9 @@ def _piece(step: int, state: str | None, from_at: Column, began: Column) -> Colu
     return fn.struct(fn.lit(step), fn.lit(state), from_at, began).cast(_PIECE)
 
 
-def _spans(story: DataFrame) -> DataFrame:
-    """From each beginning to the next."""
-    numbered = story.withColumn(
+def _spans(boundaries: DataFrame) -> DataFrame:
+    """Intervals from each begin to the next."""
+    numbered = boundaries.withColumn(
         "number",
         fn.count("state").over(
             Window.partitionBy(*_MEMBER)

@@ -1,11 +1,11 @@
-"""Starts from empty: whatever a NameServer knew before one of them, it knows no more."""
+"""Cold starts: starts of a NameServer with empty tables, which end all earlier state."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 
 def cold_starts(events: DataFrame) -> DataFrame:
-    """`ns`, `colds`: the cold starts among events, in order. A handful, so that each row can carry them."""
+    """`ns`, `colds`: the cold starts of each NameServer, in order. They are few, so each row can carry them."""
     is_cold = (fn.col("kind") == "server_started") & (
         fn.coalesce("cold", fn.lit(False)) | (fn.coalesce("recovered", fn.lit(0)) == 0)
     )
@@ -14,10 +14,10 @@ def cold_starts(events: DataFrame) -> DataFrame:
 
 
 def with_cold_starts(rows: DataFrame, starts: DataFrame) -> DataFrame:
-    """The rows, each with the cold starts of its NameServer."""
+    """The rows with the cold starts of their NameServer."""
     return rows.join(fn.broadcast(starts), "ns", "left")
 
 
 def next_cold() -> Column:
-    """The first cold start after `seq`: `seq` and `t` of it, or null."""
+    """`seq` and `t` of the first cold start after `seq`; null if there is none."""
     return fn.get(fn.filter("colds", lambda cold: cold["seq"] > fn.col("seq")), 0)

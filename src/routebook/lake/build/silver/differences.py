@@ -1,11 +1,11 @@
-"""silver.differences: what two NameServers know otherwise of a topic on a broker, or of a member of a broker group.
+"""silver.differences: differences between two NameServers about a topic on a broker, or a member of a broker group.
 
-Kept are all differences that are open, short as they may be yet, and of those that ended the ones that lasted at least
-PROPAGATION_S while the two could be compared (silver/views.py): shorter ones are changes on their way from a broker to
-both. So a refresh knows since when something differs though it reads nothing of the time before.
+The table has all open differences, and the ended ones that lasted at least PROPAGATION_S while the two NameServers were
+comparable (silver/views.py); shorter ones are changes in propagation. A refresh reads the begin of an open difference
+from this table instead of earlier events.
 
-One pass over state changes, partitioned by what they are about; most things change everywhere within moments and are
-set aside before rows are paired.
+The step makes one pass over state changes, partitioned by item. Most items change at all NameServers at about the same
+time; they are removed before rows are paired.
 """
 
 from typing import Final
@@ -21,28 +21,28 @@ from routebook.lake.build.step import Inputs, Step
 from routebook.lake.tables.silver import DIFFERENCES
 
 PROPAGATION_S: Final = 120
-"""A difference that lasts longer is not on its way any more; routebook.peers.divergedSeconds has the same default."""
+"""The longest normal propagation time of a change; the default of routebook.peers.divergedSeconds."""
 
 MEMBER: Final = "member"
 TOPIC: Final = "topic"
 
-_THING: Final = ("kind", "broker", "item")
+_ITEM: Final = ("kind", "broker", "item")
 _ABSENT: Final = ""
 _POINT: Final = "struct<t: timestamp, seq: bigint, step: int, state: string>"
 _LIMIT: Final = f"interval {PROPAGATION_S} seconds"
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """Differences from `since` on, joined to those that were open there."""
+    """Differences since the begin of the windows, and those that were open then."""
     observed, brokers = inputs.table("observed"), inputs.table("broker_spans")
     since = inputs.since()
     watched = fn.broadcast(observed.select("ns").distinct())
     peers = inputs.cache(peers_of(brokers.join(watched, "ns", "left_semi"), inputs.edge()))
     states = _states(brokers, inputs.table("topic_spans")).join(watched, "ns", "left_semi")
-    changed = _worth_a_look(states, edge=inputs.edge(), peers=peers, since=since)
-    told = _told(with_pairs(_moments(changed, since), peers), since)
+    changed = _candidates(states, edge=inputs.edge(), peers=peers, since=since)
+    changes = _changes(with_pairs(_moments(changed, since), peers), since)
     views = comparable(observed, brokers, peers=peers, since=since)
-    spans = _among_the_living(_spans(_in_view(told, views), inputs.edge()), observed)
+    spans = _of_running(_spans(_in_view(changes, views), inputs.edge()), observed)
     return _with_topics(spans, inputs.table("topic_spans"))
 
 
@@ -60,44 +60,44 @@ def _states(brokers: DataFrame, topics: DataFrame) -> DataFrame:
     return of_members.unionByName(of_topics)
 
 
-def _worth_a_look(states: DataFrame, *, edge: DataFrame, peers: DataFrame, since: Column) -> DataFrame:
-    """Of all things those that changed since, or differed then; but not those that came and went everywhere at once.
+def _candidates(states: DataFrame, *, edge: DataFrame, peers: DataFrame, since: Column) -> DataFrame:
+    """States of the items that changed since, or differed then, except those that changed everywhere at the same time.
 
-    First by brokers, of which there are few, so that only those of brokers with news are moved; and these once.
+    Filters by broker first: there are few brokers, so only the items of changed brokers are shuffled, once.
     """
-    is_news = (fn.col("from_at") >= since) | fn.col("to_at").isNotNull()
+    is_new = (fn.col("from_at") >= since) | fn.col("to_at").isNotNull()
     scope = ["kind", "broker"]
-    brokers = states.where(is_news).select(*scope).unionByName(edge.select(*scope)).distinct()
+    brokers = states.where(is_new).select(*scope).unionByName(edge.select(*scope)).distinct()
     wanted = states.join(fn.broadcast(brokers), scope, "left_semi").select(
-        *states.columns, is_news.alias("is_news"), fn.lit(False).alias("differed")
+        *states.columns, is_new.alias("is_new"), fn.lit(False).alias("differed")
     )
-    open_things = edge.select(*_THING).distinct().select(*_THING, fn.lit(True).alias("differed"))
-    thing = Window.partitionBy(*_THING)
+    open_items = edge.select(*_ITEM).distinct().select(*_ITEM, fn.lit(True).alias("differed"))
+    item = Window.partitionBy(*_ITEM)
     return (
-        wanted.unionByName(open_things, allowMissingColumns=True)
-        .repartition(*_THING)
+        wanted.unionByName(open_items, allowMissingColumns=True)
+        .repartition(*_ITEM)
         .join(fn.broadcast(peers), "ns", "left")
         .select(
             *states.columns,
-            fn.max("is_news").over(thing).alias("is_news"),
-            fn.max("differed").over(thing).alias("differed"),
-            _together(thing).alias("together"),
+            fn.max("is_new").over(item).alias("is_new"),
+            fn.max("differed").over(item).alias("differed"),
+            _is_simultaneous(item).alias("simultaneous"),
         )
-        .where(fn.col("state").isNotNull() & (fn.col("differed") | (fn.col("is_news") & ~fn.col("together"))))
-        .drop("is_news", "differed", "together")
+        .where(fn.col("state").isNotNull() & (fn.col("differed") | (fn.col("is_new") & ~fn.col("simultaneous"))))
+        .drop("is_new", "differed", "simultaneous")
     )
 
 
-def _together(thing: WindowSpec) -> Column:
-    """All NameServers have it once, alike, and have known of its coming and going at about the same time."""
-    everywhere = fn.max(fn.coalesce(fn.size("peers"), fn.lit(0)) + 1).over(thing)
-    ends = fn.count("to_at").over(thing)
+def _is_simultaneous(item: WindowSpec) -> Column:
+    """All NameServers have one equal state of the item, which began and ended at about the same time."""
+    everywhere = fn.max(fn.coalesce(fn.size("peers"), fn.lit(0)) + 1).over(item)
+    ends = fn.count("to_at").over(item)
     return (
-        (fn.count("state").over(thing) == everywhere)
-        & (fn.size(fn.collect_set("ns").over(thing)) == everywhere)
-        & (fn.min("state").over(thing) == fn.max("state").over(thing))
-        & _within(fn.min("from_at").over(thing), fn.max("from_at").over(thing))
-        & ((ends == 0) | ((ends == everywhere) & _within(fn.min("to_at").over(thing), fn.max("to_at").over(thing))))
+        (fn.count("state").over(item) == everywhere)
+        & (fn.size(fn.collect_set("ns").over(item)) == everywhere)
+        & (fn.min("state").over(item) == fn.max("state").over(item))
+        & _within(fn.min("from_at").over(item), fn.max("from_at").over(item))
+        & ((ends == 0) | ((ends == everywhere) & _within(fn.min("to_at").over(item), fn.max("to_at").over(item))))
     )
 
 
@@ -106,32 +106,32 @@ def _within(first: Column, last: Column) -> Column:
 
 
 def _moments(states: DataFrame, since: Column) -> DataFrame:
-    """`ns, kind, broker, item, at, state`: what a NameServer knew after each moment at which that changed."""
+    """`ns, kind, broker, item, at, state`: the state at a NameServer after each change."""
     begin = fn.struct("from_at", "from_seq", fn.lit(1), "state").cast(_POINT)
     end = fn.struct("to_at", "to_seq", fn.lit(0), fn.lit(_ABSENT)).cast(_POINT)
     points = fn.when(fn.col("to_at").isNull(), fn.array(begin)).otherwise(fn.array(begin, end))
     return (
-        states.select("ns", *_THING, fn.explode(points).alias("point"))
-        .groupBy("ns", *_THING, fn.greatest("point.t", since).alias("at"))
+        states.select("ns", *_ITEM, fn.explode(points).alias("point"))
+        .groupBy("ns", *_ITEM, fn.greatest("point.t", since).alias("at"))
         .agg(fn.max_by("point.state", fn.struct("point.seq", "point.step")).alias("state"))
     )
 
 
-def _told(sides: DataFrame, since: Column) -> DataFrame:
-    """`ns_a, ns_b, kind, broker, item, at, until, difference, at_a, at_b`: from each change of it to the next.
+def _changes(sides: DataFrame, since: Column) -> DataFrame:
+    """`ns_a, ns_b, kind, broker, item, at, until, difference, at_a, at_b`: from each change to the next.
 
-    What is short and over is told as no difference, but for what may have begun before `since`.
+    A short difference that has ended counts as none, unless it may have begun before `since`.
     """
-    order = Window.partitionBy(*_THING, "ns_a", "ns_b").orderBy("at")
+    order = Window.partitionBy(*_ITEM, "ns_a", "ns_b").orderBy("at")
     so_far = order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
 
     def known(side: str) -> Column:
         mine = fn.when(fn.col("side") == side, fn.col("state"))
         return fn.coalesce(fn.last(mine, ignorenulls=True).over(so_far), fn.lit(_ABSENT))
 
-    both = sides.select("ns_a", "ns_b", *_THING, "at", known("a").alias("at_a"), known("b").alias("at_b"))
+    both = sides.select("ns_a", "ns_b", *_ITEM, "at", known("a").alias("at_a"), known("b").alias("at_b"))
     named = both.select("*", _difference().alias("difference"))
-    # two sides that change at once are two rows with the same to tell
+    # two sides that change at the same time are two equal rows
     changed = named.select("*", fn.lag(_or_none("difference")).over(order).alias("before")).where(
         ~_or_none("difference").eqNullSafe(fn.col("before"))
     )
@@ -140,7 +140,7 @@ def _told(sides: DataFrame, since: Column) -> DataFrame:
     return timed.select(
         "ns_a",
         "ns_b",
-        *_THING,
+        *_ITEM,
         "at",
         "until",
         fn.when(~fn.coalesce(is_short, fn.lit(False)), fn.col("difference")).alias("difference"),
@@ -168,11 +168,11 @@ def _difference() -> Column:
     )
 
 
-def _in_view(told: DataFrame, views: DataFrame) -> DataFrame:
-    """Cut where it begins or ends that the two can be compared: `comparable`, null where nothing differs."""
+def _in_view(changes: DataFrame, views: DataFrame) -> DataFrame:
+    """Split where the two NameServers become comparable or stop being so: `comparable`, null without a difference."""
     key = ["ns_a", "ns_b", "broker"]
-    same = told.where("difference is null").select(
-        "ns_a", "ns_b", *_THING, "at", "difference", "at_a", "at_b", fn.lit(None).cast("boolean").alias("comparable")
+    same = changes.where("difference is null").select(
+        "ns_a", "ns_b", *_ITEM, "at", "difference", "at_a", "at_b", fn.lit(None).cast("boolean").alias("comparable")
     )
     view = views.select(
         *key, fn.col("from_at").alias("view_from"), fn.col("to_at").alias("view_to"), "members", "topics"
@@ -183,13 +183,13 @@ def _in_view(told: DataFrame, views: DataFrame) -> DataFrame:
     )
     is_seen = fn.when(fn.col("kind") == MEMBER, fn.col("members")).otherwise(fn.col("topics"))
     differs = (
-        told.where("difference is not null")
+        changes.where("difference is not null")
         .join(view, key, "left")
         .where(meets)
         .select(
             "ns_a",
             "ns_b",
-            *_THING,
+            *_ITEM,
             fn.greatest("at", "view_from").alias("at"),
             "difference",
             "at_a",
@@ -200,13 +200,13 @@ def _in_view(told: DataFrame, views: DataFrame) -> DataFrame:
     return same.unionByName(differs)
 
 
-def _spans(told: DataFrame, edge: DataFrame) -> DataFrame:
-    """Each difference until it ends, changes, or can no more be seen; those that were open go on."""
+def _spans(changes: DataFrame, edge: DataFrame) -> DataFrame:
+    """Differences until they end, change or stop being comparable; open ones continue."""
     before = edge.drop("to_at").withColumnRenamed("from_at", "at")
-    order = Window.partitionBy(*_THING, "ns_a", "ns_b").orderBy("at")
+    order = Window.partitionBy(*_ITEM, "ns_a", "ns_b").orderBy("at")
     what = fn.struct("difference", "comparable")
     changed = (
-        told.select("*", fn.lit(None).cast("bigint").alias("topics"))
+        changes.select("*", fn.lit(None).cast("bigint").alias("topics"))
         .unionByName(before)
         .select("*", what.alias("what"))
         .select("*", fn.lag("what").over(order).alias("what_before"))
@@ -220,16 +220,16 @@ def _spans(told: DataFrame, edge: DataFrame) -> DataFrame:
     )
 
 
-def _among_the_living(spans: DataFrame, observed: DataFrame) -> DataFrame:
-    """Without what cannot be compared because one has stopped: if it comes back, all is read again from there."""
-    living = observed.where("to_at is null").agg(fn.collect_set("ns").alias("living"))
-    is_alive = fn.array_contains("living", fn.col("ns_a")) & fn.array_contains("living", fn.col("ns_b"))
-    both = spans.crossJoin(fn.broadcast(living)).where(fn.col("comparable") | fn.col("to_at").isNotNull() | is_alive)
-    return both.drop("living")
+def _of_running(spans: DataFrame, observed: DataFrame) -> DataFrame:
+    """Drop open rows that are not comparable because a NameServer has stopped: its restart is read again."""
+    running = observed.where("to_at is null").agg(fn.collect_set("ns").alias("running"))
+    both_run = fn.array_contains("running", fn.col("ns_a")) & fn.array_contains("running", fn.col("ns_b"))
+    kept = spans.crossJoin(fn.broadcast(running)).where(fn.col("comparable") | fn.col("to_at").isNotNull() | both_run)
+    return kept.drop("running")
 
 
 def _with_topics(spans: DataFrame, topic_spans: DataFrame) -> DataFrame:
-    """How many topics were on the broker of a member that one lacks, at the other, when that began."""
+    """Add the number of topics that the broker of a missing member had at the other NameServer."""
     has = fn.when(fn.col("difference") == "missing_a", fn.col("ns_b")).otherwise(fn.col("ns_a"))
     mine = spans.select("*", fn.when(fn.col("kind") == MEMBER, has).alias("has"))
     counted = _topic_counts(topic_spans).select(
@@ -246,7 +246,7 @@ def _with_topics(spans: DataFrame, topic_spans: DataFrame) -> DataFrame:
 
 
 def _topic_counts(topic_spans: DataFrame) -> DataFrame:
-    """`ns, broker, count, count_from, count_to`: how many topics a broker had, from when to when."""
+    """`ns, broker, count, count_from, count_to`: the number of topics of a broker over time."""
     begun = topic_spans.select("ns", "broker", fn.col("from_at").alias("t"), fn.lit(1).alias("more"))
     ended = topic_spans.where("to_at is not null").select(
         "ns", "broker", fn.col("to_at").alias("t"), fn.lit(-1).alias("more")

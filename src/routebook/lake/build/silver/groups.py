@@ -1,4 +1,4 @@
-"""Broker groups from their brokers: when one had any, when it had a master. Counted by running sums of whole spans."""
+"""Members of broker groups over time, and the number of members and masters after each change."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
@@ -9,10 +9,10 @@ _SOME_SLAVE = 1
 
 
 def members(broker_spans: DataFrame) -> DataFrame:
-    """One address in a group under one id: up-spans, cut where the broker changed its role.
+    """Intervals in which an address had one broker id: up intervals, split at role switches.
 
-    `ns, cluster, broker, addr, broker_id, cause, ended_by, from_at, to_at, from_seq, to_seq`. Of the id before the
-    first switch it is known only whether it was the master's.
+    `ns, cluster, broker, addr, broker_id, cause, ended_by, from_at, to_at, from_seq, to_seq`. For the id before the
+    first switch, only whether it was the master's is known.
     """
     first_switch = fn.get("roles", 0)["broker_id"]
     id_before = fn.when(first_switch == MASTER_ID, _SOME_SLAVE).otherwise(MASTER_ID)
@@ -46,9 +46,9 @@ def members(broker_spans: DataFrame) -> DataFrame:
 
 
 def group_changes(broker_spans: DataFrame) -> DataFrame:
-    """What each event left of a group: `ns, broker, seq, t, members, masters, cluster, came, ended_by`.
+    """A group after each event: `ns, broker, seq, t, members, masters, cluster, came, ended_by`.
 
-    `came` says that a member came with this event, `ended_by` why one went. Who changed its id did neither.
+    `came`: the event added a member. `ended_by`: the reason why it removed one. A change of the id is neither.
     """
     is_master = (fn.col("broker_id") == MASTER_ID).cast("int")
     spans = members(broker_spans)

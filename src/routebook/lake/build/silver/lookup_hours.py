@@ -1,4 +1,4 @@
-"""silver.lookup_hours: look-ups of a topic by the hour, and in it by the minute: what outages are laid upon."""
+"""silver.lookup_hours: look-ups per topic and hour with counts per minute, from which outage_impact is computed."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
@@ -8,7 +8,7 @@ from routebook.lake.tables.silver import LOOKUP_HOURS
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """All clients together, with the number of the event that told of a minute last; unnamed topics are in no row."""
+    """Sums over all clients, with the number of the last event of each minute. Rollups without a topic are excluded."""
     hour = fn.date_trunc("hour", "minute")
     by_minute = (
         inputs.events("lookup_minute")

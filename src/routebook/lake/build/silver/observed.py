@@ -1,9 +1,8 @@
-"""silver.observed: each start of a NameServer, and from when to when it watched.
+"""silver.observed: one row per start of a NameServer, with the interval in which it observed brokers.
 
-What happens to a broker while nobody watches is not known, so it is nobody's outage. A start's row ends for good
-(`to_seq`) with the first event of the next start; a stop in order and the time of it are known before that.
-`seen_until` is when the start was last heard of: by its stop, or by its last event. After a crash that is all that is
-known of its end.
+The state of a broker is unknown while its NameServer is down, so that time is no outage. A row is closed (`to_seq`) by
+the first event of the next start; a clean stop sets `stop_seq` and `stop_at` before that. `seen_until` is the time of
+the stop, or of the last event; after a crash it is the best estimate of the end.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -17,8 +16,8 @@ _PARTS = ("from_seq", "from_at", "seen_until", "recovered", "cold", "before_at")
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """One row for each start of a NameServer."""
-    starts = _fresh(inputs).unionByName(_before(inputs))
+    """One row per start."""
+    starts = _from_events(inputs).unionByName(_from_edge(inputs))
     merged = starts.groupBy("ns", "boot").agg(
         fn.min("from_seq").alias("from_seq"),
         fn.min_by("from_at", "from_seq").alias("first_at"),
@@ -33,7 +32,7 @@ def build(inputs: Inputs) -> DataFrame:
     )
     order = Window.partitionBy("ns").orderBy("from_seq")
     in_order = merged.withColumn(
-        # a first event that is a rollup tells of the minute before
+        # the first event can be a rollup of the minute before
         "from_at",
         fn.greatest("first_at", fn.lag("last_t").over(order)),
     )
@@ -53,7 +52,7 @@ def build(inputs: Inputs) -> DataFrame:
     )
 
 
-def _fresh(inputs: Inputs) -> DataFrame:
+def _from_events(inputs: Inputs) -> DataFrame:
     started, stopped = fn.col("kind") == "server_started", fn.col("kind") == "server_stopped"
     return (
         inputs.events()
@@ -73,8 +72,8 @@ def _fresh(inputs: Inputs) -> DataFrame:
     )
 
 
-def _before(inputs: Inputs) -> DataFrame:
-    """What was known already; a stop that is read again tells of itself."""
+def _from_edge(inputs: Inputs) -> DataFrame:
+    """The existing row, without a stop that is read again."""
     edge = inputs.edge().select("*", inputs.in_window("from_seq").alias("redone"))
     stays = fn.col("stop_seq") < fn.col("redone")
     return edge.select(

@@ -1,7 +1,7 @@
-"""NameServers two by two: those that ought to know the same brokers.
+"""Pairs of NameServers that serve the same brokers.
 
-A lake may have journals of NameServers that have nothing to do with each other. Peers are those that have known the
-same broker at the same address, or differed already.
+A lake can contain journals of unrelated NameServers. Peers are those that had the same broker at the same address, or
+have a difference already.
 """
 
 from pyspark.sql import DataFrame
@@ -9,7 +9,7 @@ from pyspark.sql import functions as fn
 
 
 def peers_of(broker_spans: DataFrame, differences: DataFrame) -> DataFrame:
-    """`ns, peers`: of each NameServer the others that it is to be compared with. Those without any are not in it."""
+    """`ns, peers`: the NameServers to compare each NameServer with. NameServers without peers are absent."""
     known = broker_spans.select("ns", "broker", "addr").distinct()
     others = known.withColumnRenamed("ns", "other")
     sharing = known.join(others, ["broker", "addr"]).where("ns <> other").select("ns", "other")
@@ -20,7 +20,7 @@ def peers_of(broker_spans: DataFrame, differences: DataFrame) -> DataFrame:
 
 
 def with_pairs(rows: DataFrame, peers: DataFrame) -> DataFrame:
-    """Each row once for each pair that its NameServer is in: `ns_a`, `ns_b` and `side` instead of `ns`, in order."""
+    """Each row once per pair of its NameServer, with `ns_a`, `ns_b` (in order) and `side` instead of `ns`."""
     paired = rows.join(fn.broadcast(peers), "ns").select("*", fn.explode("peers").alias("other"))
     return paired.select(
         *(column for column in rows.columns if column != "ns"),

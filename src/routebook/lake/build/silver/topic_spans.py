@@ -1,10 +1,10 @@
-"""silver.topic_spans: the queues and permission of one topic on one broker group at one NameServer, from when to when.
+"""silver.topic_spans: intervals with constant queues and permission of one topic on one broker group at one NameServer.
 
-Two sorts of things happen: one topic is set or removed (a cell), or all topics of a broker change at once (an op: the
-group is gone, writes are wiped, restored). Few events bring thousands of cells, so ops are laid onto events before
-these are taken apart: each event learns what happened to its broker until the group was gone. Then cells are taken
-apart, each lasts until the next of its topic, and is cut where an op changed its permission. All of it is
-partitioned by broker, so that the maps of ten thousand topics move once.
+An event either sets or removes single topics (cells), or changes all topics of a broker (an op: the group is gone,
+write permission is wiped or restored). A few events have thousands of cells, so ops are attached to events before
+cells are exploded: each event carries the later ops of its broker until the group is gone. Then each cell lasts until
+the next one of its topic, split where an op changed its permission. Everything is partitioned by broker, so the maps
+of thousands of topics are shuffled once.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -27,17 +27,17 @@ _KINDS = ("topics_changed", "topic_deleted", "permission_wiped", "permission_res
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """From the spans that were open and all that happened since."""
+    """Intervals from the open ones and the events since."""
     events = inputs.events(*_KINDS)
     groups = _groups(inputs.table("broker_spans"), events.where("kind = 'broker_down'"))
-    told = _told(events).unionByName(groups).unionByName(_known(inputs.edge()))
-    return _spans(_cells(with_cold_starts(told, cold_starts(events))))
+    changes = _changes(events).unionByName(groups).unionByName(_from_edge(inputs.edge()))
+    return _spans(_cells(with_cold_starts(changes, cold_starts(events))))
 
 
-# -- what happened to a broker: `cells`, or an `op`, or that a member `came` ----------------------------------------
+# -- changes of a broker: `cells`, an `op`, or a member that `came` -------------------------------------------------
 
 
-def _told(events: DataFrame) -> DataFrame:
+def _changes(events: DataFrame) -> DataFrame:
     is_removal = fn.col("cause") == "removal"
     changed = events.where("kind = 'topics_changed'").select(
         "ns",
@@ -46,7 +46,7 @@ def _told(events: DataFrame) -> DataFrame:
         "t",
         fn.when(is_removal, "gone").alias("op"),
         fn.when(is_removal, "broker_down").otherwise(fn.col("cause")).alias("cause"),
-        # what a removal removes is all that the broker has: the op says so, and holes cannot make it less
+        # a removal removes all topics of the broker; as an op it does so even after a gap in the journal
         fn.when(~is_removal, _changed_cells()).alias("cells"),
     )
     deleted = events.where("kind = 'topic_deleted'").select(
@@ -72,10 +72,10 @@ def _told(events: DataFrame) -> DataFrame:
 
 
 def _groups(broker_spans: DataFrame, downs: DataFrame) -> DataFrame:
-    """When members came, and when a group was left without any; one that is replaced leaves its topics to the next.
+    """When members came, and when a group lost its last member. A replaced member passes its topics to the next one.
 
-    A broker that was recovered and did not return is held to have been down from the start on; but it was in routes
-    until its lease ended, so the event has the time.
+    broker_spans counts a recovered broker that did not return as down from the start; but it was in routes until its
+    lease ended, so the time of the event is used.
     """
     left = downs.select("ns", "seq", fn.col("t").alias("left_at"))
     is_gone = (fn.col("members") == 0) & ~fn.col("ended_by").isin("replaced", NAMESERVER_STOPPED)
@@ -97,8 +97,8 @@ def _groups(broker_spans: DataFrame, downs: DataFrame) -> DataFrame:
     )
 
 
-def _known(edge: DataFrame) -> DataFrame:
-    """The open spans as one event before all others, so that they meet what happened as any other cell does."""
+def _from_edge(edge: DataFrame) -> DataFrame:
+    """The open intervals as cells of an event before all others."""
     cell = fn.struct(
         "topic",
         "perm",
@@ -137,7 +137,7 @@ def _changed_cells() -> Column:
 
 
 def _cell(topic: Column, queues: Column | None) -> Column:
-    """Without `queues` the topic is gone. Cause, number and time are those of the event, filled in later."""
+    """A cell; without `queues` the topic is removed. Cause, number and time of the event are filled in later."""
     null = fn.lit(None)
     parts = [null] * 4 if queues is None else [fn.get(queues, number) for number in range(4)]
     names = ("perm", "read", "write", "flag")
@@ -150,17 +150,17 @@ def _no_cells() -> Column:
     return fn.lit(None).cast(f"array<{_CELL}>").alias("cells")
 
 
-# -- cells, each with the ops that followed its event ----------------------------------------------------------------
+# -- cells, each with the later ops of its broker --------------------------------------------------------------------
 
 
-def _cells(told: DataFrame) -> DataFrame:
+def _cells(changes: DataFrame) -> DataFrame:
     in_order = Window.partitionBy("ns", "broker").orderBy("seq")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, 0)
     life = Window.partitionBy("ns", "broker", "life")
     is_gone = fn.coalesce((fn.col("op") == "gone").cast("int"), fn.lit(0))
     op = fn.when(fn.col("op").isNotNull(), fn.struct("seq", "t", "op", "cause").cast(_OP))
-    lived = told.select(
+    lived = changes.select(
         "*",
         fn.coalesce(fn.sum(is_gone).over(before), fn.lit(0)).alias("life"),
         fn.last("cluster", ignorenulls=True).over(so_far).alias("in_cluster"),
@@ -213,31 +213,13 @@ def _spans(cells: DataFrame) -> DataFrame:
     first = fn.struct("seq", "t", "perm", "cause").cast(_MARK)
     end = fn.struct(next_seq, "next_t", fn.lit(None), "next_cause").cast(_MARK)
     marks = fn.when(fn.size(ops) == 0, fn.array(first, end)).otherwise(fn.concat(_cuts(first, ops), fn.array(end)))
-    piece = fn.col("piece")
-    return (
-        followed.select("*", marks.alias("marks"))
-        .select("*", fn.explode(_pieces(fn.col("marks"))).alias("piece"))
-        .select(
-            "ns",
-            "cluster",
-            "broker",
-            "topic",
-            piece["perm"].alias("perm"),
-            "read",
-            "write",
-            "flag",
-            piece["cause"].alias("cause"),
-            piece["ended_by"].alias("ended_by"),
-            piece["from_at"].alias("from_at"),
-            piece["to_at"].alias("to_at"),
-            piece["from_seq"].alias("from_seq"),
-            piece["to_seq"].alias("to_seq"),
-        )
+    return followed.select("*", marks.alias("marks")).select(
+        "ns", "cluster", "broker", "topic", "read", "write", "flag", fn.inline(_pieces(fn.col("marks")))
     )
 
 
 def _cuts(first: Column, ops: Column) -> Column:
-    """Where the permission changed, beginning with the cell itself; a null permission is the end."""
+    """The changes of the permission, beginning with the cell itself; a null permission is the end."""
 
     def cut(marks: Column, op: Column) -> Column:
         last = fn.element_at(marks, -1)
@@ -251,7 +233,7 @@ def _cuts(first: Column, ops: Column) -> Column:
 
 
 def _pieces(marks: Column) -> Column:
-    """From each mark to the next, but for those at which nothing is."""
+    """Intervals from each mark to the next, without those that have no permission."""
 
     def piece(mark: Column, number: Column) -> Column:
         end = fn.get(marks, number + 1)

@@ -1,9 +1,8 @@
-"""When two NameServers can be compared about a broker: both were watching, both have its group, in the same shape.
+"""Intervals in which two NameServers are comparable about a broker.
 
-Which of that is wanted depends on the question. Whether a member of a group is missing can be asked while both watch.
-Whether a topic of it is missing, only while both have the group: a broker that one of them lacks takes ten thousand
-topics with it, and that is one difference. And only while both see a master, or both see none: without one, topics are
-read only where slaves may act.
+Members of a group are comparable while both NameServers run. Topics are comparable only while both have the group: a
+missing broker with ten thousand topics is one difference. And only while both see a master, or both see none: without a
+master, topics are read-only where slaves may act as master.
 """
 
 from typing import Final
@@ -15,22 +14,22 @@ from routebook.lake.build.silver.groups import group_changes
 from routebook.lake.build.silver.pairs import with_pairs
 
 WARM_UP_S: Final = 150
-"""So long after a start a NameServer is not compared: a recovered broker is kept for at most 120 s, and a scan."""
+"""A NameServer is not compared in this time after a start: a recovered broker is kept for 120 s and one scan."""
 
-_BLIND: Final = "blind"  # nobody watched
+_DOWN: Final = "blind"  # the NameServer is down or warming up
 _NONE: Final = "none"  # no such group
 _SLAVES: Final = "slaves"
 _MASTER: Final = "master"
 
 
 def comparable(observed: DataFrame, broker_spans: DataFrame, *, peers: DataFrame, since: Column) -> DataFrame:
-    """`ns_a, ns_b, broker, from_at, to_at, members, topics`: without gaps from `since`, what can be compared when."""
+    """`ns_a, ns_b, broker, from_at, to_at, members, topics`: contiguous intervals from `since`."""
     brokers = fn.broadcast(broker_spans.select("broker").distinct())
     watching = _watching(observed).crossJoin(brokers)
     groups = group_changes(broker_spans).select(
         "ns", "broker", "t", "seq", fn.lit(None).cast("boolean").alias("watches"), _shape().alias("shape")
     )
-    # what was so before is so at `since`
+    # earlier states hold at `since`
     clipped = watching.unionByName(groups).select("*", fn.greatest("t", since).alias("at"))
     latest = fn.struct("t", "seq")
     moments = clipped.groupBy("ns", "broker", "at").agg(
@@ -42,7 +41,7 @@ def comparable(observed: DataFrame, broker_spans: DataFrame, *, peers: DataFrame
         "ns",
         "broker",
         "at",
-        fn.when(fn.last("watches", ignorenulls=True).over(so_far), _last_shape(so_far)).otherwise(_BLIND).alias("view"),
+        fn.when(fn.last("watches", ignorenulls=True).over(so_far), _last_shape(so_far)).otherwise(_DOWN).alias("view"),
     )
     return _both(with_pairs(seen, peers))
 
@@ -56,7 +55,7 @@ def _shape() -> Column:
 
 
 def _watching(observed: DataFrame) -> DataFrame:
-    """When a NameServer began to know enough to be compared, and when it ended."""
+    """When a NameServer had warmed up after a start, and when it ended."""
     warm = fn.col("from_at") + fn.expr(f"interval {WARM_UP_S} seconds")
     common = [fn.lit(None).cast("string").alias("shape")]
     is_long = fn.col("to_at").isNull() | (fn.col("to_at") > warm)
@@ -75,16 +74,15 @@ def _watching(observed: DataFrame) -> DataFrame:
 
 def _both(sides: DataFrame) -> DataFrame:
     order = Window.partitionBy("ns_a", "ns_b", "broker").orderBy("at")
-    # moments of both sides at the same time are one: the frame goes to the last of them
+    # the range frame includes all rows of the same time, of both sides
     so_far = order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
-    a = fn.coalesce(
-        fn.last(fn.when(fn.col("side") == "a", fn.col("view")), ignorenulls=True).over(so_far), fn.lit(_BLIND)
-    )
-    b = fn.coalesce(
-        fn.last(fn.when(fn.col("side") == "b", fn.col("view")), ignorenulls=True).over(so_far), fn.lit(_BLIND)
-    )
-    both = sides.select("ns_a", "ns_b", "broker", "at", a.alias("a"), b.alias("b"))
-    members = (fn.col("a") != _BLIND) & (fn.col("b") != _BLIND)
+
+    def view(side: str) -> Column:
+        mine = fn.when(fn.col("side") == side, fn.col("view"))
+        return fn.coalesce(fn.last(mine, ignorenulls=True).over(so_far), fn.lit(_DOWN))
+
+    both = sides.select("ns_a", "ns_b", "broker", "at", view("a").alias("a"), view("b").alias("b"))
+    members = (fn.col("a") != _DOWN) & (fn.col("b") != _DOWN)
     topics = members & (fn.col("a") == fn.col("b")) & (fn.col("a") != _NONE)
     return both.select(
         "ns_a",

@@ -1,4 +1,4 @@
-"""A lake as `lake build` makes it, read without a JVM: every declared table, every report, days of any zone."""
+"""A lake built by `routebook lake build` and read without a JVM: all declared tables, all reports, days of any zone."""
 
 import re
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ from tests.support.process import Process
 
 pytestmark = pytest.mark.slow
 BUILD_S = 600.0
+FAST = ("--master", "local[1]", "--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1")
 START_MS = 1_767_225_600_000
 
 
@@ -27,7 +28,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     scenario = load_scenario("eventful-days").sized(brokers=6, topics=12, clients=3)
     Simulation(scenario, days=1.25, seed=5, nameservers=2, start_ms=START_MS, out=folder / "sim").run()
     journals = [word for number in (1, 2) for word in ("--journal", str(folder / "sim" / f"ns-{number}"))]
-    build = Process("lake", "build", *journals, "--lake", str(folder / "lake"), "--master", "local[1]")
+    build = Process("lake", "build", *journals, "--lake", str(folder / "lake"), *FAST)
     try:
         assert build.wait(timeout_s=BUILD_S) == 0, build.log
     finally:
@@ -36,13 +37,13 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
         yield opened
 
 
-def test_every_declared_table_is_there_with_its_columns(lake: Lake) -> None:
+def test_every_declared_table_exists_with_its_columns(lake: Lake) -> None:
     found = {table.path: [column.name for column in table.columns] for table in lake.tables()}
     for table in TABLES.values():
         assert found[table.path] == re.findall(r"(?:^|,)\s*`?(\w+)`? (?=\w)", _flat(table.columns)), table.path
 
 
-def test_every_table_can_be_asked(lake: Lake) -> None:
+def test_every_table_can_be_queried(lake: Lake) -> None:
     for table in lake.tables():
         assert lake.query(f"SELECT count(*) FROM {table.path}").rows == [(table.rows,)]
         lake.query(f"SELECT * FROM {table.path} LIMIT 5")
@@ -53,8 +54,8 @@ def test_every_report_can_be_made(lake: Lake, name: str) -> None:
     msgspec.json.encode(make_report(lake, name, days=3, zone="Asia/Kolkata"))
 
 
-def test_days_cut_from_spans_are_those_of_the_table(lake: Lake) -> None:
-    """What is done for other zones gives the table's own figures for UTC."""
+def test_days_computed_from_spans_equal_the_daily_table(lake: Lake) -> None:
+    """For UTC, the computation for other time zones gives the figures of the daily table."""
     scope = Scope(lake, lake.build(), days=3, zone="UTC", ns=None, cluster=None)
     table, cut = (
         {(row["day"], row["broker"], row["addr"]): (row["up"], row["seen"], row["outages"]) for row in rows}
@@ -67,7 +68,7 @@ def test_days_cut_from_spans_are_those_of_the_table(lake: Lake) -> None:
 
 
 def _flat(columns: str) -> str:
-    """Without what stands in brackets."""
+    """The column list without nested types."""
     flat = columns
     while "<" in flat:
         flat = re.sub(r"<[^<>]*>", "", flat)
