@@ -1,16 +1,16 @@
-"""How fast journals become tables, as ratios that one run measures: to parsing alone, over history, over cores.
+"""Measures lake builds as ratios: against parsing alone, over the length of the history, and over cores.
 
     python -m benchmarks.lake [--events 10000000] [--work DIR] [--no-pages]
 
-- A full build of all tables, by the time that Spark needs to read the same segments with the declared schema into
-  nothing: at most 8.
-- One more hour on ten times the history, by the same on one: at most 1.5. Both lakes are open on Sparks of their own,
-  which take turns; the first hour warms them up, the median of the others counts.
-- The full build on one core, by that on two: at least 1.5. A process that has one core has one for everything: Spark
-  with one task at a time, but free to compile and to tidy memory on a second core, takes 1.5 of them.
+- A full build of all tables, divided by the time that Spark needs to parse the same segments with the declared schema:
+  at most 8.
+- One more hour of events on ten times the history, divided by the same on the history: at most 1.5. Each lake has its
+  own Spark process; they alternate. The first hour is a warm-up, the median of the others counts.
+- The full build on one core, divided by the build on two: at least 1.5. The process is limited to one core: Spark with
+  one task, but with a second core for compiling and garbage collection, uses 1.5 cores.
 
-Journals are simulated once, and kept (about 80 MB, some minutes). Starting Spark is told apart: it takes the same for
-any size. Results go to docs/benchmarks/lake.json and into docs/lake.md.
+Journals are simulated once and kept (about 80 MB, a few minutes). The start of Spark is reported separately: it does
+not depend on the size. Results go to docs/benchmarks/lake.json and docs/lake.md.
 """
 
 import argparse
@@ -29,15 +29,15 @@ from benchmarks.suite import lake_journals, machine
 from benchmarks.suite.lake_journals import HOURS, LARGE_DAYS, NAMESERVERS, SMALL_DAYS, Journals
 
 ROOT: Final = Path(__file__).parents[1]
-KEPT: Final = ROOT / "docs" / "benchmarks" / "lake.json"
+RESULTS: Final = ROOT / "docs" / "benchmarks" / "lake.json"
 PAGE: Final = ROOT / "docs" / "lake.md"
 BEGIN, END = "<!-- measured by benchmarks/lake.py -->", "<!-- end of what was measured -->"
-MOST_BY_PARSING, MOST_BY_HISTORY, LEAST_BY_CORES = 8.0, 1.5, 1.5
+MAX_BY_PARSING, MAX_BY_HISTORY, MIN_BY_CORES = 8.0, 1.5, 1.5
 PARSES: Final = 3
 
 
 class Worker:
-    """A process with a Spark, a lake and journals that grow as told."""
+    """A Spark process with a lake and growing journals."""
 
     def __init__(self, folder: Path, journals: Journals, *, cores: int) -> None:
         self._given = [folder / "journal" / f"ns-{n}" for n in range(1, NAMESERVERS + 1)]
@@ -50,7 +50,7 @@ class Worker:
         self.start_s: float = self._answer()["seconds"]
 
     def hours(self, hour: int) -> None:
-        """The segments of this hour come; 0: those of the history."""
+        """Add the segments of this hour; 0: those of the history."""
         for given in self._given:
             given.mkdir(parents=True, exist_ok=True)
             for path in (self._journals.part(hour) / given.name).iterdir():
@@ -91,8 +91,8 @@ def main() -> int:
     told = table(found)
     print(told)
     if not chosen.no_pages:
-        KEPT.parent.mkdir(parents=True, exist_ok=True)
-        KEPT.write_text(json.dumps(found, indent=1) + "\n")
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
         text = PAGE.read_text()
         head, _, rest = text.partition(BEGIN)
         PAGE.write_text(f"{head}{BEGIN}\n{told}\n{END}{rest.partition(END)[2]}" if rest else text)
@@ -126,9 +126,9 @@ def measure(work: Path, events: int) -> dict[str, Any]:
     hour_s = {name: statistics.median(one["seconds"] for one in found[1:]) for name, found in hours.items()}
     parse_s = statistics.median(one["seconds"] for one in parses)
     ratios = [
-        _ratio("a full build, by parsing alone", on_two["seconds"], parse_s, most=MOST_BY_PARSING),
-        _ratio("an hour on ten times the history", hour_s["large"], hour_s["small"], most=MOST_BY_HISTORY),
-        _ratio("one core, by two", on_one["seconds"], on_two["seconds"], least=LEAST_BY_CORES),
+        _ratio("full build / parsing alone", on_two["seconds"], parse_s, most=MAX_BY_PARSING),
+        _ratio("one hour: ten times the history / the history", hour_s["large"], hour_s["small"], most=MAX_BY_HISTORY),
+        _ratio("full build: one core / two cores", on_one["seconds"], on_two["seconds"], least=MIN_BY_CORES),
     ]
     return {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
@@ -147,7 +147,7 @@ def measure(work: Path, events: int) -> dict[str, Any]:
             "hours on the small history": [one["seconds"] for one in hours["small"]],
             "hours on the large history": [one["seconds"] for one in hours["large"]],
         },
-        # as much as was taken of processors: what a busy machine changes least
+        # CPU time depends least on the load of the machine
         "cpu": {
             "parsing": [one["cpu"] for one in parses],
             "full build": on_two["cpu"],
@@ -167,28 +167,28 @@ def measure(work: Path, events: int) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """For people, in Markdown."""
+    """The results as a Markdown table."""
     seconds = found["seconds"]
     size = f"{found['events'] / 1e6:.1f} million events ({found['text_bytes'] / 1e9:.1f} GB of text)"
     of = f"{LARGE_DAYS} days, {found['brokers']} brokers and {found['nameservers']} NameServers"
     lines = [
         f"{size} of {of}; {found['machine']['cpu']}, {found['date']}.",
         "",
-        "| | seconds | ratio | goal | |",
+        "| ratio | seconds | value | goal | |",
         "|---|---|---|---|---|",
     ]
     for row in found["ratios"]:
         goal = f"at most {row['most']:g}" if "most" in row else f"at least {row['least']:g}"
         lines.append(
-            f"| {row['what']} | {row['seconds']:.1f} by {row['by_seconds']:.1f} | {row['ratio']:.2f} | {goal} "
+            f"| {row['what']} | {row['seconds']:.1f} / {row['by_seconds']:.1f} | {row['ratio']:.2f} | {goal} "
             f"| {'met' if row['met'] else 'not met'} |"
         )
     full, hour = found["stages"]["full build"], found["stages"]["an hour"]
     lines += [
         "",
-        f"Spark's start takes {seconds['start of Spark']:.1f} s on top. Where the time goes, in seconds:",
+        f"The start of Spark takes another {seconds['start of Spark']:.1f} s. Time per stage, in seconds:",
         "",
-        f"| stage | full build | an hour ({found['events of an hour']:,} events) |",
+        f"| stage | full build | one hour ({found['events of an hour']:,} events) |",
         "|---|---|---|",
     ]
     lines += [f"| {name} | {took:.1f} | {hour.get(name, 0.0):.1f} |" for name, took in full.items()]

@@ -1,4 +1,4 @@
-"""What `spark-submit` is given to build a lake on a cluster: the commands of `routebook lake`."""
+"""Application for `spark-submit` that builds a lake on a cluster; takes the commands of `routebook lake`."""
 
 import sys
 

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # A cluster in a notebook
 # Open this file as a notebook (VS Code and Jupyter with jupytext do), or run it: `python examples/lake_notebook.py`.
-# It needs `pip install "routebook[lake]"` and a NameServer, e.g. `routebook up`, or `make demo`.
+# It needs `pip install "routebook[lake]"` and a running NameServer, such as `routebook up` or `make demo`.
 
 # %%
 import os
@@ -14,7 +14,7 @@ SECONDS = int(os.environ.get("SECONDS", "20"))
 
 # %% [markdown]
 # ## Follow a cluster in three lines
-# `spark` is any session of PySpark 4.1; one number for each NameServer says where the stream stands.
+# `spark` is any PySpark 4.1 session. The offset of the stream is one sequence number per NameServer.
 
 # %%
 from pyspark.sql import SparkSession  # noqa: E402
@@ -37,7 +37,7 @@ query.stop()
 
 # %% [markdown]
 # ## The same as a table
-# Batch reads take what is there now, of a server or of journal folders (`.load("…/journal")`).
+# A batch read returns the events that exist now, from a server or from journal folders (`.load("…/journal")`).
 
 # %%
 table = spark.read.format("routebook").schema("kind string, seq bigint").option("server", SERVER).load()
@@ -45,8 +45,8 @@ table.groupBy("kind").count().orderBy("kind").show(truncate=False)
 spark.stop()
 
 # %% [markdown]
-# ## Ask the lake, without Spark
-# DuckDB reads the Iceberg tables that `routebook up` keeps up to date; any engine that knows Iceberg can.
+# ## Query the lake without Spark
+# DuckDB reads the Iceberg tables that `routebook up` keeps up to date; any engine that supports Iceberg can.
 
 # %%
 from routebook.lake.errors import LakeError  # noqa: E402
@@ -56,8 +56,8 @@ try:
     lake = open_lake(LAKE)
 except LakeError as error:
     sys.exit(str(error))
-answer = lake.query(
+result = lake.query(
     "SELECT broker, addr, started_at, end_reason FROM broker_sessions ORDER BY started_at DESC LIMIT 10"
 )
-for row in answer.objects():
+for row in result.objects():
     print(row)  # noqa: T201
