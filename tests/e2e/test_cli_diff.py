@@ -1,4 +1,4 @@
-"""Two NameServers, one cut off from one broker: `diff` names exactly that broker and its topics."""
+"""`diff` and `doctor` with two NameServers, one of which lacks a broker."""
 
 import json
 import socket
@@ -28,7 +28,7 @@ A = broker("b-a", topic("orders"), topic("payments"), topic("b-a"), topic("c1"))
 B = broker("b-b", topic("orders"), topic("b-b"), topic("c1"))
 
 
-def test_the_broker_that_one_is_cut_off_from_and_its_topics(tmp_path: Path) -> None:
+def test_a_missing_broker_and_its_topics(tmp_path: Path) -> None:
     with two_nameservers(tmp_path) as (one, two), listening() as addr:
         cut_off = broker("b-b", topic("orders"), topic("only-b"), topic("b-b"), addr=addr)
         with registered(one, [A, cut_off]), registered(two, [A]):
@@ -47,7 +47,7 @@ def test_the_broker_that_one_is_cut_off_from_and_its_topics(tmp_path: Path) -> N
             assert document["differences"][0]["stale"] == [two]
 
 
-def test_those_that_agree(tmp_path: Path) -> None:
+def test_no_differences(tmp_path: Path) -> None:
     with two_nameservers(tmp_path) as (one, two), registered(one, [A, B]), registered(two, [B, A]):
         ran = routebook("diff", f"{one};{two}")
         assert ran == (0, "2 NameServers agree: 2 brokers, 5 topics\n", "")
@@ -76,7 +76,7 @@ def test_every_other_kind_of_difference(tmp_path: Path) -> None:
         )
 
 
-def test_doctor_sees_that_they_disagree_and_that_nobody_listens(tmp_path: Path) -> None:
+def test_doctor_reports_differences_and_closed_broker_ports(tmp_path: Path) -> None:
     with two_nameservers(tmp_path) as (one, two), registered(one, [A, B]), registered(two, [A]):
         ran = routebook("doctor", "-n", f"{one};{two}")
         assert ran.code == 1
@@ -90,7 +90,7 @@ def test_doctor_sees_that_they_disagree_and_that_nobody_listens(tmp_path: Path) 
         assert checks == {"reachable", "agreement", "placement"}
 
 
-def test_doctor_of_a_broker_that_hangs(tmp_path: Path) -> None:
+def test_doctor_reports_a_broker_that_does_not_answer(tmp_path: Path) -> None:
     with serving(tmp_path) as process, listening() as addr:
         address = f"{process.host}:{process.port}"
         with registered(address, [broker("b-a", topic("b-a"), topic("c1"), addr=addr)]):
@@ -100,7 +100,7 @@ def test_doctor_of_a_broker_that_hangs(tmp_path: Path) -> None:
             assert ran.out.splitlines()[0] == hangs
 
 
-def test_a_topic_in_many_places_is_shown_in_part(tmp_path: Path) -> None:
+def test_a_long_list_of_topics_is_shortened(tmp_path: Path) -> None:
     names = [f"t{number:02}" for number in range(25)]
     with two_nameservers(tmp_path) as (one, two), registered(one, [broker("b-a", *map(topic, names))]):
         assert "t19 and 5 more (--full lists them)\n" in routebook("diff", one, two).out

@@ -1,4 +1,4 @@
-"""Every command against what is no NameServer: one line on stderr, exit code 3, within its timeout."""
+"""Every command against peers that are not NameServers: one line on stderr, exit code 3, within the timeout."""
 
 import asyncio
 import ssl
@@ -78,7 +78,7 @@ def assert_unreachable(ran: CommandResult, address: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_a_dead_port(line: str) -> None:
+def test_a_closed_port(line: str) -> None:
     address = f"127.0.0.1:{unused_port()}"
     ran = routebook(*line.split(), "-n", address)
     assert_unreachable(ran, address, "refused the connection")
@@ -95,7 +95,7 @@ def test_a_dead_port(line: str) -> None:
     ],
 )
 @asynchronous
-async def test_a_stranger(line: str, script: Script, why: str) -> None:
+async def test_a_peer_that_is_not_a_nameserver(line: str, script: Script, why: str) -> None:
     async with ScriptedNameServer(script) as server:
         timeout_s = SHORT_S if script is never_answer else TIMEOUT_S
         ran = await run_in_time(*line.split(), "-n", server.address, timeout_s=timeout_s)
@@ -104,7 +104,7 @@ async def test_a_stranger(line: str, script: Script, why: str) -> None:
 
 @pytest.mark.parametrize("line", ["route t", "topics", "brokers", "clusters", "kv list n", "topics -l"])
 @asynchronous
-async def test_answers_that_no_nameserver_gives(line: str) -> None:
+async def test_invalid_responses(line: str) -> None:
     async with ScriptedNameServer(nonsense) as server:
         ran = await run_in_time(*line.split(), "-n", server.address)
     assert_unreachable(ran, server.address, "sent an invalid response")
@@ -124,7 +124,7 @@ async def one_topic(conversation: Conversation) -> None:
 
 
 @asynchronous
-async def test_a_port_that_speaks_tls_only(tmp_path: Path) -> None:
+async def test_a_port_with_tls_only(tmp_path: Path) -> None:
     context, ca = tls_only(tmp_path)
     async with ScriptedNameServer(one_topic, tls=context) as server:
         for line in COMMANDS:
@@ -139,7 +139,7 @@ async def test_a_port_that_speaks_tls_only(tmp_path: Path) -> None:
 
 
 @asynchronous
-async def test_tls_to_a_port_that_does_not_speak_it() -> None:
+async def test_tls_to_a_port_without_tls() -> None:
     async with ScriptedNameServer(never_answer) as server:
         ran = await run_in_time("topics", "-n", server.address, "--tls-insecure", timeout_s=SHORT_S)
     assert ran.code == 3
@@ -147,14 +147,14 @@ async def test_tls_to_a_port_that_does_not_speak_it() -> None:
 
 
 @asynchronous
-async def test_the_next_of_the_list_is_asked() -> None:
+async def test_the_next_address_of_the_list_is_tried() -> None:
     async with ScriptedNameServer(one_topic) as server:
         ran = await run_in_time("topics", "-n", f"127.0.0.1:{unused_port()};{server.address}")
     assert ran == CommandResult(0, "t\n", "")
 
 
 @asynchronous
-async def test_all_of_the_list_are_named_in_one_line() -> None:
+async def test_one_line_lists_all_failed_addresses() -> None:
     dead, dead_too = unused_port(), unused_port()
     ran = await run_in_time("topics", "-n", f"127.0.0.1:{dead};127.0.0.1:{dead_too}")
     assert ran.code == 3
@@ -164,7 +164,7 @@ async def test_all_of_the_list_are_named_in_one_line() -> None:
 
 
 @asynchronous
-async def test_requests_are_signed_where_there_are_keys() -> None:
+async def test_requests_are_signed_if_keys_are_given() -> None:
     fields: list[dict[str, str]] = []
 
     async def remember(conversation: Conversation) -> None:
@@ -184,7 +184,7 @@ async def test_requests_are_signed_where_there_are_keys() -> None:
 
 
 @asynchronous
-async def test_diff_where_one_cannot_be_reached() -> None:
+async def test_diff_with_one_unreachable_nameserver() -> None:
     async def empty(conversation: Conversation) -> None:
         while True:
             conversation.answer(await conversation.request(), b"{}")
@@ -199,7 +199,7 @@ async def test_diff_where_one_cannot_be_reached() -> None:
         assert ran.err == f"routebook: {dead}: refused the connection: nothing listens there\n"
 
 
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     import os
     import subprocess
     import sys

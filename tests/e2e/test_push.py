@@ -39,7 +39,7 @@ async def until_on(events: AsyncIterator[WatchEvent], *brokers: str) -> None:
 
 
 @asynchronous
-async def test_a_watcher_is_told(tmp_path: Path) -> None:
+async def test_push_triggers_look_ups_also_after_a_restart(tmp_path: Path) -> None:
     with serving(tmp_path, http="127.0.0.1:0") as first:
         url, port = first.wait_until_http(), first.port
         async with NameServerClient(f"127.0.0.1:{port}") as client:
@@ -54,4 +54,4 @@ async def test_a_watcher_is_told(tmp_path: Path) -> None:
                 first.stop()
             http = url.removeprefix("http://")
             with serving(tmp_path, "--cold", listen=f"127.0.0.1:{port}", http=http):
-                await until_on(events)  # the restart emptied it, and nobody asked in turn
+                await until_on(events)  # the restart emptied the tables; polling is an hour away

@@ -10,7 +10,7 @@ from tests.support.process import Process, serving
 
 
 @asynchronous
-async def test_a_watcher_outlives_the_server(tmp_path: Path) -> None:
+async def test_watch_survives_a_restart_of_the_server(tmp_path: Path) -> None:
     with serving(tmp_path, http="127.0.0.1:0") as first:
         url, port = first.wait_until_http(), first.port
         watcher = Process("watch", "--http", url, "--after", "0", "--json")

@@ -1,4 +1,4 @@
-"""Address lists: what Java's tools take, and what people mistype."""
+"""Address lists: the forms that Java tools accept, and invalid ones."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_one_address(text: str, host: str, port: int) -> None:
     "text",
     ["", ":9876", "h:", "h:0", "h:65536", "h:-1", "h:x", "h:٣", "h:1:2", "[::1", "[::1]x", "[h]:1", "a/b:1", "u@h:1"],
 )
-def test_what_is_no_address_is_named(text: str) -> None:
+def test_an_invalid_address_is_quoted_in_the_error(text: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse_address(text)
     assert repr(text) in str(refused.value)
@@ -43,7 +43,7 @@ def test_lists_keep_their_order_and_each_address_once() -> None:
 
 
 @pytest.mark.parametrize("given", ["", " ; , ", []])
-def test_an_empty_list_is_refused(given: str | list[str]) -> None:
+def test_an_empty_list_is_rejected(given: str | list[str]) -> None:
     with pytest.raises(UsageError, match="no NameServer address"):
         parse_addresses(given)
 

@@ -1,4 +1,4 @@
-"""The client over real sockets: failover, pipelining, reconnecting, timeouts, and every kind of wrong peer."""
+"""The client over real sockets: failover, pipelining, reconnection, timeouts, and peers that are not NameServers."""
 
 import asyncio
 import subprocess
@@ -41,7 +41,7 @@ TOPICS = b'{"topicList":["t"]}'
 
 
 @asynchronous
-async def test_answers_are_matched_by_opaque_whatever_their_order() -> None:
+async def test_responses_are_matched_by_opaque_in_any_order() -> None:
     async def backwards(conversation: Conversation) -> None:
         requests = [await conversation.request() for _ in range(20)]
         for request in reversed(requests):
@@ -56,7 +56,7 @@ async def test_answers_are_matched_by_opaque_whatever_their_order() -> None:
 
 
 @asynchronous
-async def test_it_stays_with_one_that_answers_and_moves_on_from_one_that_does_not() -> None:
+async def test_failover_to_the_next_address() -> None:
     async def once(conversation: Conversation) -> None:
         conversation.answer(await conversation.request(), TOPICS)
 
@@ -87,7 +87,7 @@ async def test_a_call_tries_every_address_once(silent_first: bool) -> None:
 
 
 @asynchronous
-async def test_where_nobody_answers_the_error_says_what_happened_where() -> None:
+async def test_if_all_addresses_fail_the_error_lists_each_failure() -> None:
     dead = [f"127.0.0.1:{unused_port()}" for _ in range(2)]
     async with NameServerClient(dead, shuffle=False) as client:
         with pytest.raises(Unreachable) as refused:
@@ -104,7 +104,7 @@ async def test_where_nobody_answers_the_error_says_what_happened_where() -> None
 
 
 @asynchronous
-async def test_a_closed_connection_is_opened_again() -> None:
+async def test_a_closed_connection_is_reopened() -> None:
     async def one_each(conversation: Conversation) -> None:
         conversation.answer(await conversation.request(), TOPICS)
         await conversation.request()  # takes the next request along when it closes
@@ -145,7 +145,7 @@ async def test_go_away_is_followed_over_a_new_connection() -> None:
 
 
 @asynchronous
-async def test_who_always_sends_away_is_left_for_another() -> None:
+async def test_repeated_go_away_leads_to_the_next_address() -> None:
     async def away(conversation: Conversation) -> None:
         while True:
             conversation.answer(await conversation.request(), code=1500, remark="please go away")
@@ -160,7 +160,7 @@ async def test_who_always_sends_away_is_left_for_another() -> None:
 
 
 @asynchronous
-async def test_requests_under_way_are_still_answered_when_a_connection_is_left() -> None:
+async def test_pending_requests_complete_on_a_retired_connection() -> None:
     both = asyncio.Event()
 
     async def leaving(conversation: Conversation) -> None:
@@ -185,7 +185,7 @@ async def test_requests_under_way_are_still_answered_when_a_connection_is_left()
 
 
 @asynchronous
-async def test_a_late_answer_is_dropped_and_does_not_disturb() -> None:
+async def test_a_late_response_is_ignored() -> None:
     late = asyncio.Event()
 
     async def tardy(conversation: Conversation) -> None:
@@ -208,7 +208,7 @@ async def test_a_late_answer_is_dropped_and_does_not_disturb() -> None:
 
 
 @asynchronous
-async def test_a_silent_connection_is_closed_and_the_next_call_opens_another() -> None:
+async def test_a_silent_connection_is_closed_and_replaced() -> None:
     async def silent_first(conversation: Conversation) -> None:
         await (never_answer if conversation.number == 1 else answer_all)(conversation)
 
@@ -220,7 +220,7 @@ async def test_a_silent_connection_is_closed_and_the_next_call_opens_another() -
 
 
 @asynchronous
-async def test_a_server_that_does_not_read_is_a_timeout_too() -> None:
+async def test_a_server_that_does_not_read_is_a_timeout() -> None:
     async def deaf(_conversation: Conversation) -> None:
         await asyncio.Event().wait()
 
@@ -231,7 +231,7 @@ async def test_a_server_that_does_not_read_is_a_timeout_too() -> None:
 
 
 @asynchronous
-async def test_one_that_gives_up_waiting_for_the_connection_does_not_take_it_from_the_others() -> None:
+async def test_cancelling_one_caller_does_not_cancel_the_shared_connection_attempt() -> None:
     async with ScriptedNameServer(answer_all) as server, NameServerClient(server.address) as client:
         hasty = asyncio.create_task(client.topics())
         patient = asyncio.create_task(client.topics())
@@ -257,7 +257,7 @@ async def test_one_that_gives_up_waiting_for_the_connection_does_not_take_it_fro
     ],
 )
 @asynchronous
-async def test_something_else_listens_there(said: bytes, named: str) -> None:
+async def test_another_protocol_on_the_port(said: bytes, named: str) -> None:
     async def impostor(conversation: Conversation) -> None:
         await conversation.request()
         conversation.write(said)
@@ -271,7 +271,7 @@ async def test_something_else_listens_there(said: bytes, named: str) -> None:
 
 
 @asynchronous
-async def test_a_grpc_port_is_known_before_it_closes() -> None:
+async def test_a_grpc_port_is_recognised_before_it_closes() -> None:
     """Its first frame could pass for the beginning of one of ours, for which the client would wait."""
 
     async def grpc(conversation: Conversation) -> None:
@@ -284,7 +284,7 @@ async def test_a_grpc_port_is_known_before_it_closes() -> None:
 
 
 @asynchronous
-async def test_a_body_that_no_nameserver_sends_is_named_too() -> None:
+async def test_an_invalid_body_is_an_error() -> None:
     async with (
         ScriptedNameServer(lambda conversation: answer_all(conversation, b"<html>")) as server,
         NameServerClient(server.address) as client,
@@ -309,7 +309,9 @@ async def test_a_body_that_no_nameserver_sends_is_named_too() -> None:
     ],
 )
 @asynchronous
-async def test_refusals_are_the_servers_own_errors(code: int, remark: str | None, kind: type[RequestError]) -> None:
+async def test_error_responses_raise_the_matching_class(
+    code: int, remark: str | None, kind: type[RequestError]
+) -> None:
     async def refuse(conversation: Conversation) -> None:
         conversation.answer(await conversation.request(), code=code, remark=remark)
         await conversation.closed_by_client()
@@ -324,7 +326,7 @@ async def test_refusals_are_the_servers_own_errors(code: int, remark: str | None
 
 
 @asynchronous
-async def test_a_refusal_is_an_answer_and_nobody_else_is_asked() -> None:
+async def test_an_error_response_ends_the_call() -> None:
     async def refuse(conversation: Conversation) -> None:
         conversation.answer(await conversation.request(), code=17)
         await conversation.closed_by_client()
@@ -340,7 +342,7 @@ async def test_a_refusal_is_an_answer_and_nobody_else_is_asked() -> None:
 
 
 @asynchronous
-async def test_everywhere_asks_each_and_keeps_answers_and_failures_apart() -> None:
+async def test_everywhere_separates_results_and_failures() -> None:
     dead = f"127.0.0.1:{unused_port()}"
     async with ScriptedNameServer(answer_all) as first, ScriptedNameServer(answer_all) as second:
         async with NameServerClient([first.address, dead, second.address]) as client:
@@ -354,7 +356,7 @@ async def test_everywhere_asks_each_and_keeps_answers_and_failures_apart() -> No
 
 
 @asynchronous
-async def test_at_asks_that_one_and_does_not_change_the_choice() -> None:
+async def test_at_uses_one_address_and_keeps_the_chosen_one() -> None:
     async with (
         ScriptedNameServer(answer_all) as first,
         ScriptedNameServer(answer_all) as second,
@@ -368,7 +370,7 @@ async def test_at_asks_that_one_and_does_not_change_the_choice() -> None:
 
 
 @asynchronous
-async def test_what_is_sent_is_signed_and_says_who_sends() -> None:
+async def test_requests_are_signed_and_carry_the_identity() -> None:
     seen = []
 
     async def note(conversation: Conversation) -> None:
@@ -389,7 +391,7 @@ async def test_what_is_sent_is_signed_and_says_who_sends() -> None:
 
 
 @asynchronous
-async def test_one_way_waits_for_no_answer() -> None:
+async def test_a_one_way_request_does_not_wait() -> None:
     seen = asyncio.Queue[int]()
 
     async def listen(conversation: Conversation) -> None:
@@ -403,7 +405,7 @@ async def test_one_way_waits_for_no_answer() -> None:
 
 
 @asynchronous
-async def test_what_the_server_asks_goes_to_the_one_who_listens() -> None:
+async def test_requests_of_the_server_go_to_on_request() -> None:
     got = asyncio.Queue[Command]()
 
     async def notify(conversation: Conversation) -> None:
@@ -422,7 +424,7 @@ async def test_what_the_server_asks_goes_to_the_one_who_listens() -> None:
 
 
 @asynchronous
-async def test_a_closed_client_says_so_and_whoever_waits_is_told() -> None:
+async def test_closing_the_client_fails_pending_and_later_requests() -> None:
     asked = asyncio.Event()
 
     async def ponder(conversation: Conversation) -> None:
@@ -446,7 +448,7 @@ async def test_a_closed_client_says_so_and_whoever_waits_is_told() -> None:
 
 
 @asynchronous
-async def test_a_server_that_dribbles_is_left_like_one_that_is_silent() -> None:
+async def test_an_incomplete_response_counts_as_silence() -> None:
     async def dribble(conversation: Conversation) -> None:
         if conversation.number > 1:
             return await answer_all(conversation)
@@ -461,7 +463,7 @@ async def test_a_server_that_dribbles_is_left_like_one_that_is_silent() -> None:
 
 
 @asynchronous
-async def test_a_name_that_is_not_known() -> None:
+async def test_an_unknown_host_name() -> None:
     async with NameServerClient("no-such-host.invalid:9876") as client:
         with pytest.raises(Unreachable, match="unknown host name"):
             await client.topics()

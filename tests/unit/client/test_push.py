@@ -1,4 +1,4 @@
-"""Which routes an event of a Routebook may have changed; and a stream that is lost, cut anywhere, or refused."""
+"""Push: the routes that an event affects, and streams that are lost, split or rejected."""
 
 import asyncio
 import json
@@ -67,7 +67,7 @@ Serve = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
 async def stream_of(*connections: Serve, count: int) -> tuple[list[AffectedRoutes | str], PushStream]:
-    """What a server brings about that treats each connection as told, and then no more."""
+    """Return the calls of a stream whose server handles each connection as given, then closes the rest."""
     left = list(connections)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -94,7 +94,7 @@ def sent(record: Mapping[str, object], event: str = "") -> bytes:
 
 
 @asynchronous
-async def test_an_event_cut_anywhere_and_a_name_with_a_line_separator() -> None:
+async def test_an_event_in_single_bytes_and_a_name_with_a_line_separator() -> None:
     record = {"kind": "topic_deleted", "topic": "odd\u2028name"}
 
     async def byte_by_byte(writer: asyncio.StreamWriter) -> None:
@@ -108,7 +108,7 @@ async def test_an_event_cut_anywhere_and_a_name_with_a_line_separator() -> None:
 
 
 @asynchronous
-async def test_it_comes_back_after_a_loss_a_refusal_and_garbage() -> None:
+async def test_the_stream_reconnects_after_a_loss_an_error_status_and_garbage() -> None:
     async def one(writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + sent({"kind": "broker_up", "broker": "b"}))
 
@@ -124,7 +124,7 @@ async def test_it_comes_back_after_a_loss_a_refusal_and_garbage() -> None:
 
 
 @asynchronous
-async def test_what_was_not_told_is_looked_for() -> None:
+async def test_a_dropped_stream_counts_as_a_gap() -> None:
     async def dropped(writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + sent({"resume_after": 7}, "dropped"))
 

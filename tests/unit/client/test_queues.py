@@ -1,4 +1,4 @@
-"""Queue lists by hand; tests/interop has the same against the Java client on random routes."""
+"""Queues of a route; tests/interop compares random routes with the Java client."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def route(
     )
 
 
-def test_publish_wants_write_permission_and_a_master_subscribe_wants_read_permission() -> None:
+def test_publish_needs_write_permission_and_a_master_subscribe_needs_read_permission() -> None:
     here = route(
         [broker("b", 0), broker("a", 0, 1), broker("slave", 1), broker("ro", 0), broker("wo", 0)],
         [queues("b", 6), queues("a", 7), queues("slave", 6), queues("ro", 4), queues("wo", 2), queues("gone", 6)],
@@ -57,7 +57,7 @@ def test_publish_wants_write_permission_and_a_master_subscribe_wants_read_permis
     assert {queue.broker for queue in subscribe_queues("t", here)} == {"a", "b", "slave", "ro", "gone"}
 
 
-def test_an_order_configuration_is_taken_as_it_stands() -> None:
+def test_an_order_configuration_replaces_the_queues() -> None:
     here = route([], [queues("a", 6)], order="b:2;a:1")
 
     published = publish_queues("t", here)
@@ -68,7 +68,7 @@ def test_an_order_configuration_is_taken_as_it_stands() -> None:
 
 
 @pytest.mark.parametrize("order", ["a", "a:", "a:x", ";a:1", "a:1;b", "a:99999999999", "a: 1"])
-def test_an_order_configuration_that_does_not_parse_is_named(order: str) -> None:
+def test_an_invalid_order_configuration_is_an_error(order: str) -> None:
     with pytest.raises(MalformedRoute, match="order configuration of topic t"):
         publish_queues("t", route([], [], order=order))
 
@@ -103,6 +103,6 @@ def test_other_scopes_keep_their_name() -> None:
         route([], [], mappings=[mapping("a", 1, 0, total=1 << 30)]),
     ],
 )
-def test_a_route_with_absurd_counts_does_not_eat_all_memory(here: TopicRoute) -> None:
+def test_a_route_with_excessive_queue_counts_is_rejected(here: TopicRoute) -> None:
     with pytest.raises(MalformedRoute, match="queues on one broker"):
         publish_queues("t", here)

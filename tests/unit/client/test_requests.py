@@ -1,4 +1,4 @@
-"""Requests as values: what a broker's registration looks like to a server, and how odd answers are read."""
+"""Requests: the server decodes what the client encodes; invalid responses are errors."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def answer(**fields: object) -> Command:
     return Command(code=0, opaque=1, flag=1, **fields)  # type: ignore[arg-type]  # what a test wants
 
 
-def test_there_is_one_for_every_code_that_the_server_handles() -> None:
+def test_every_request_code_of_the_server_has_a_method() -> None:
     made: list[requests.Request[Any]] = [
         requests.route("t"),
         requests.cluster_info(),
@@ -80,7 +80,7 @@ def test_there_is_one_for_every_code_that_the_server_handles() -> None:
     assert sorted(request.code for request in made) == sorted(HANDLERS)
 
 
-def test_a_registration_is_read_back_by_the_server() -> None:
+def test_the_server_decodes_a_registration() -> None:
     request = requests.register_broker(MASTER)
     assert decode_register_body(request.body, version=513, compressed=False, now_ms=0) == BODY
     assert {name: value for name, value in (request.ext or {}).items() if name != "bodyCrc32"} == {
@@ -121,14 +121,14 @@ def test_optional_fields_of_a_registration() -> None:
     assert "haServerAddr" not in ext
 
 
-def test_bodies_that_a_server_reads_back() -> None:
+def test_the_server_decodes_other_bodies() -> None:
     queue = QueueData(broker_name="b", perm=6, read_queue_nums=8, topic_sys_flag=0, write_queue_nums=4)
     assert decode_topic_route(requests.register_topic("t", [queue]).body) == [queue]
     check = requests.query_data_version(VERSION, cluster="c", broker="b", addr="h:1", broker_id=0)
     assert decode_data_version(check.body, now_ms=0) == VERSION
 
 
-def test_settings_survive_the_way_java_reads_them() -> None:
+def test_settings_are_escaped_for_java() -> None:
     changes = {"a key": " value", "k": "é集😀\\\n#=", "empty": ""}
     body = requests.update_settings(changes).body
     assert body is not None
@@ -141,7 +141,7 @@ def test_settings_are_read_as_printed() -> None:
     assert requests.settings().read(answer(body=text.encode())) == expected
 
 
-def test_a_zone_is_asked_for_as_the_hook_wants_it() -> None:
+def test_the_fields_of_a_zone_request() -> None:
     assert requests.route("t", zone="Z").ext == {"topic": "t", "__ZONE_MODE": "true", "__ZONE_NAME": "Z"}
 
 
@@ -157,7 +157,7 @@ def test_a_zone_is_asked_for_as_the_hook_wants_it() -> None:
         (requests.query_data_version(VERSION, cluster="c", broker="b", addr="h:1", broker_id=0), {}, None),
     ],
 )
-def test_answers_that_no_nameserver_gives(
+def test_invalid_responses(
     request_: requests.Request[object], ext: dict[str, str | None] | None, body: bytes | None
 ) -> None:
     with pytest.raises(ProtocolError):

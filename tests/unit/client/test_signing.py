@@ -1,4 +1,4 @@
-"""Signatures, against vectors that AclClientRPCHook of rocketmq-client 5.5.0 made."""
+"""Signatures, compared with vectors from AclClientRPCHook of rocketmq-client 5.5.0."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_the_channel_is_one_more_signed_field() -> None:
     assert by_credentials == by_hand
 
 
-def test_nothing_to_sign_with_is_refused() -> None:
+def test_empty_keys_are_rejected() -> None:
     with pytest.raises(UsageError, match="secret key is empty"):
         Credentials(access_key="ak", secret_key="")
     with pytest.raises(UsageError, match="access key is empty"):

@@ -1,4 +1,4 @@
-"""The client and TLS: verified, not verified, not spoken on one side."""
+"""TLS of the client: trusted, untrusted, unverified, and missing on one side."""
 
 import ssl
 from pathlib import Path
@@ -34,7 +34,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 
 
 @asynchronous
-async def test_a_server_that_is_trusted(files: Files) -> None:
+async def test_a_trusted_server(files: Files) -> None:
     async with ScriptedNameServer(answer_all, tls=files.server()) as server:
         for context in (trusted_tls(ca=files.ca), unverified_tls()):
             async with NameServerClient(server.address, tls=context) as client:
@@ -42,7 +42,7 @@ async def test_a_server_that_is_trusted(files: Files) -> None:
 
 
 @asynchronous
-async def test_a_server_that_is_not_trusted(files: Files) -> None:
+async def test_an_untrusted_server(files: Files) -> None:
     async with (
         ScriptedNameServer(answer_all, tls=files.server()) as server,
         NameServerClient(server.address, tls=True) as client,
@@ -52,7 +52,7 @@ async def test_a_server_that_is_not_trusted(files: Files) -> None:
 
 
 @asynchronous
-async def test_a_server_that_wants_a_certificate(files: Files) -> None:
+async def test_a_server_that_requires_a_client_certificate(files: Files) -> None:
     async with ScriptedNameServer(answer_all, tls=files.server(wants_certificate=True)) as server:
         ours = trusted_tls(ca=files.ca, cert=files.cert, key=files.key)
         async with NameServerClient(server.address, tls=ours) as client:
@@ -72,7 +72,7 @@ async def test_plain_to_a_tls_port(files: Files) -> None:
 
 
 @asynchronous
-async def test_tls_to_a_port_that_does_not_speak_it() -> None:
+async def test_tls_to_a_port_without_tls() -> None:
     async def plain(conversation: Conversation) -> None:
         conversation.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         await conversation.closed_by_client()
@@ -98,7 +98,7 @@ async def test_a_handshake_that_never_ends() -> None:
             await client.topics()
 
 
-def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+def test_unusable_files(tmp_path: Path) -> None:
     (tmp_path / "junk.pem").write_text("junk")
     for ca in (tmp_path / "absent.pem", tmp_path / "junk.pem"):
         with pytest.raises(UsageError, match=ca.name):

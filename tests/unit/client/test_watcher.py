@@ -1,4 +1,4 @@
-"""The route watcher: what it tells, and when it looks."""
+"""The route watcher: events and look-ups."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -59,7 +59,7 @@ async def next_event(events: AsyncIterator[WatchEvent]) -> WatchEvent:
 
 
 @asynchronous
-async def test_it_tells_what_is_there_and_then_what_changes() -> None:
+async def test_the_first_route_and_later_changes_are_events() -> None:
     server = FakeNameServer()
     server.routes = {"t": route("a"), "u": route("b")}
     watcher = RouteWatcher(server, ["t", "u", "t", "absent"], every_s=3600)
@@ -81,7 +81,7 @@ async def test_it_tells_what_is_there_and_then_what_changes() -> None:
 
 
 @asynchronous
-async def test_it_looks_again_every_so_often() -> None:
+async def test_routes_are_polled_periodically() -> None:
     server = FakeNameServer()
     server.routes["t"] = route("a")
     events = aiter(RouteWatcher(server, ["t"], every_s=0.005))
@@ -93,7 +93,7 @@ async def test_it_looks_again_every_so_often() -> None:
 
 @pytest.mark.parametrize("error", [Unreachable("h:1", "is down"), NotReady("name server not ready")])
 @asynchronous
-async def test_a_failure_is_told_once_and_what_was_known_stands(error: Unreachable | NotReady) -> None:
+async def test_a_failure_is_reported_once_and_the_last_route_stays(error: Unreachable | NotReady) -> None:
     server = FakeNameServer()
     server.routes["t"] = route("a")
     watcher = RouteWatcher(server, ["first", "t"], every_s=3600)
@@ -115,7 +115,7 @@ async def test_a_failure_is_told_once_and_what_was_known_stands(error: Unreachab
     assert await next_event(events) == RouteChange("t", route("a"), route("b"))
 
 
-def test_order_cluster_and_zone_are_no_change() -> None:
+def test_order_cluster_and_zone_do_not_count_as_a_change() -> None:
     assert not route_changed(route("a", "b"), route("b", "a"))
     assert not route_changed(route("a"), route("a", cluster="other"))
     assert not route_changed(None, None)

@@ -24,7 +24,7 @@ def history(*args: str, home: Path) -> CommandResult:
     return routebook("history", *args, "--home", str(home))
 
 
-def test_a_timeline_for_people(home: Path) -> None:
+def test_a_timeline_as_a_table(home: Path) -> None:
     ran = history("T", home=home)
     assert ran.code == 0
     heading, *rows = ran.out.splitlines()
@@ -39,14 +39,14 @@ def test_a_timeline_for_people(home: Path) -> None:
     assert ran.err == ""
 
 
-def test_a_timeline_for_machines(home: Path) -> None:
+def test_a_timeline_as_json(home: Path) -> None:
     ran = history("T", "--limit", "2", "--json", home=home)
     document = json.loads(ran.out)
     assert (ran.code, document["topic"], document["more"]) == (0, "T", True)
     assert [version["cause"]["kind"] for version in document["versions"]] == ["broker_down", "permission_wiped"]
 
 
-def test_only_what_held_after_a_time(home: Path) -> None:
+def test_since_selects_later_versions(home: Path) -> None:
     document = json.loads(history("T", "--since", "2024-11-15T19:46:47Z", "--json", home=home).out)
     assert [version["cause"]["kind"] for version in document["versions"]] == ["broker_down", "permission_wiped"]
 
@@ -61,13 +61,13 @@ def test_a_route_at_a_time(home: Path) -> None:
     assert cause == "cause: broker up, record 2"
 
 
-def test_a_route_at_a_time_for_machines(home: Path) -> None:
+def test_a_route_at_a_time_as_json(home: Path) -> None:
     document = json.loads(history("T", "--at", "1731700005000", "--json", home=home).out)
     assert [queue["perm"] for queue in document["route"]["queues"]] == [4]
     assert document["past"]["cause"]["kind"] == "permission_wiped"
 
 
-def test_no_route_then_is_the_answer_no(home: Path) -> None:
+def test_no_route_is_exit_code_1(home: Path) -> None:
     ran = history("T", "--at", "1731700009500", home=home)
     assert ran.code == 1
     assert ran.out.startswith("T had no route at 2024-11-15 19:46:49.500Z\nno route from")
@@ -76,7 +76,7 @@ def test_no_route_then_is_the_answer_no(home: Path) -> None:
     assert "nothing is recorded" in ran.err
 
 
-def test_a_time_before_anything_is_not_known(home: Path) -> None:
+def test_a_time_before_the_first_record(home: Path) -> None:
     ran = history("T", "--at", "2020-01-01", home=home)
     assert (ran.code, ran.out) == (1, "")
     assert "the first record is of 2024-11-15 19:46:40.000Z" in ran.err
@@ -87,7 +87,7 @@ def test_a_time_after_the_last_record_is_not_observed(home: Path) -> None:
     assert "the journal ends at 2024-11-15 19:46:50.000Z" in ran.err
 
 
-def test_what_the_journal_lost_is_said(tmp_path: Path) -> None:
+def test_lost_records_are_reported(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.write(0, STARTED, up(), added("T"))
     journal.seq += 3
@@ -105,7 +105,7 @@ def test_what_the_journal_lost_is_said(tmp_path: Path) -> None:
         ("T", "--http", "http://h:1", "--home", "/"),
     ],
 )
-def test_wrong_usage(args: tuple[str, ...]) -> None:
+def test_usage_errors(args: tuple[str, ...]) -> None:
     ran = routebook("history", *args)
     assert ran.code == 2
     assert len(ran.err.splitlines()) == 1
@@ -117,7 +117,7 @@ def test_a_home_without_a_journal(tmp_path: Path) -> None:
     assert "the journal is empty" in ran.err
 
 
-def test_a_server_that_cannot_be_reached(unused_port: int) -> None:
+def test_an_unreachable_server(unused_port: int) -> None:
     ran = routebook("history", "T", "--http", f"127.0.0.1:{unused_port}")
     assert ran.code == 3
     assert ran.err.startswith(f"routebook: http://127.0.0.1:{unused_port}: cannot be reached")

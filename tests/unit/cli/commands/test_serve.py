@@ -1,4 +1,4 @@
-"""The command line of `routebook serve`, as far as it goes without serving: options, settings, errors, exit codes."""
+"""`routebook serve` without serving: options, settings, errors, exit codes."""
 
 import logging
 import os

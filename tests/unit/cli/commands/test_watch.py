@@ -1,4 +1,4 @@
-"""`routebook watch` against a port that does what the test tells it to: streams, drops, falls silent, comes back."""
+"""`routebook watch` against a scripted port: streams, drops, silence, reconnection."""
 
 import socket
 import threading
@@ -94,7 +94,7 @@ class Watched:
             self.seqs.append(seen.seq)
 
 
-def test_it_comes_back_with_the_number_of_the_last_record(port: Callable[..., Port]) -> None:
+def test_a_new_connection_resumes_after_the_last_record(port: Callable[..., Port]) -> None:
     there = port(OK + record(7) + record(8), OK + record(9))
     seen = Watched(there.url, 3)
     assert seen.seqs == [7, 8, 9]
@@ -108,18 +108,18 @@ def test_it_comes_back_with_the_number_of_the_last_record(port: Callable[..., Po
     ]
 
 
-def test_the_number_moves_on_without_records(port: Callable[..., Port]) -> None:
+def test_keep_alives_advance_the_position(port: Callable[..., Port]) -> None:
     there = port(OK + record(7) + b": alive\nid: 12\n\n", OK + record(13))
     assert Watched(there.url, 2).seqs == [7, 13]
     assert "last-event-id: 12" in there.asked[1].lower()
 
 
-def test_half_an_event_is_asked_for_again(port: Callable[..., Port]) -> None:
+def test_an_incomplete_event_is_requested_again(port: Callable[..., Port]) -> None:
     there = port(OK + record(7) + record(8)[:20], OK + record(8))
     assert Watched(there.url, 2).seqs == [7, 8]
 
 
-def test_a_slow_reader_goes_on_at_once(port: Callable[..., Port]) -> None:
+def test_a_dropped_reader_resumes_at_once(port: Callable[..., Port]) -> None:
     dropped = b'event: dropped\nid: 7\ndata: {"resume_after":7,"why":"read too slowly"}\n\n'
     seen = Watched(port(OK + record(7) + dropped, OK + record(8)).url, 2)
     assert seen.seqs == [7, 8]
@@ -127,7 +127,7 @@ def test_a_slow_reader_goes_on_at_once(port: Callable[..., Port]) -> None:
     assert "dropped this reader: read too slowly; resuming after record 7" in seen.said[0]
 
 
-def test_a_restart_is_said(port: Callable[..., Port]) -> None:
+def test_a_restart_is_reported(port: Callable[..., Port]) -> None:
     stopping = b'event: stopping\nid: 7\ndata: {"resume_after":7,"why":"the server stops"}\n\n'
     seen = Watched(port(OK + record(7) + stopping, OK + record(8, boot="b2")).url, 2)
     assert seen.seqs == [7, 8]
@@ -135,20 +135,20 @@ def test_a_restart_is_said(port: Callable[..., Port]) -> None:
     assert seen.said[-1] == "the server was restarted"
 
 
-def test_what_is_missing_is_said(port: Callable[..., Port]) -> None:
+def test_missing_records_are_reported(port: Callable[..., Port]) -> None:
     missing = b'event: missing\nid: 9\ndata: {"first":8,"last":9,"why":"not kept"}\n\n'
     reset = b'event: reset\ndata: {"last_event_id":99,"last_seq":3,"hint":"another\'s"}\n\n'
     seen = Watched(port(OK + reset + record(7) + missing + record(10)).url, 2, after=99)
     assert seen.said == ["the server has no record 99: another's", "records 8 to 9 are missing: not kept"]
 
 
-def test_a_server_that_falls_silent_is_left(port: Callable[..., Port]) -> None:
+def test_a_silent_server_is_reconnected(port: Callable[..., Port]) -> None:
     seen = Watched(port(None, OK + record(1)).url, 1, silence_s=0.05)
     assert seen.seqs == [1]
     assert "sent nothing for 0.05 s" in seen.said[0]
 
 
-def test_it_waits_ever_longer_for_a_server_that_is_gone(port: Callable[..., Port]) -> None:
+def test_the_retry_interval_grows(port: Callable[..., Port]) -> None:
     there = port(OK + record(7))
     waited: list[float] = []
 
@@ -174,19 +174,19 @@ def test_the_first_connection_must_succeed(port: Callable[..., Port]) -> None:
     assert (ran.code, len(ran.err.splitlines())) == (3, 1)
 
 
-def test_a_refusal_is_told_with_its_hint(port: Callable[..., Port]) -> None:
+def test_an_error_status_is_reported_with_its_hint(port: Callable[..., Port]) -> None:
     body = b'{"error":"2000 watch already","hint":"come back later"}'
     with pytest.raises(HttpStatusError, match=r"2000 watch already \(come back later\)"):
         Watched(port(b"HTTP/1.1 503 Busy\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)).url, 1)
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 404 No\r\ncontent-length: 2\r\n\r\nno", b"SSH-2.0-x\r\n"])
-def test_something_else_listens_there(port: Callable[..., Port], answer: bytes) -> None:
+def test_another_protocol_on_the_port(port: Callable[..., Port], answer: bytes) -> None:
     with pytest.raises(NotANameServer):
         Watched(port(answer).url, 1)
 
 
-def test_a_kind_that_is_none() -> None:
+def test_an_unknown_kind() -> None:
     ran = routebook("watch", "--kind", "broker_upp")
     assert ran.code == 2
     assert "broker_up" in ran.err
