@@ -10,6 +10,7 @@ from routebook.journal.files import Files
 from routebook.journal.segments import Segment
 
 _CHUNK_BYTES: Final = 256 * 1024
+_COMPRESSED_CHUNK_BYTES: Final = 4096  # repetitive data expands 300-fold, so 64 KiB would become 16 MiB at once
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +90,7 @@ def _decompressed(files: Files, segment: Segment) -> Iterator[bytes | str]:
     decompressor = zstandard.ZstdDecompressor().decompressobj()
     with files.open(segment.name) as file:
         try:
-            while not decompressor.eof and (chunk := file.read(_CHUNK_BYTES // 4)):
+            while not decompressor.eof and (chunk := file.read(_COMPRESSED_CHUNK_BYTES)):
                 yield decompressor.decompress(chunk)
             if not decompressor.eof:
                 yield "the compressed data ends early"
