@@ -46,7 +46,7 @@ def test_a_stalled_tab_is_dropped_and_does_not_block_others(tmp_path: Path) -> N
             while other.overview["consoles"] == 2 and rounds < MOST_ROUNDS:
                 write_and_see(writer, other, f"{rounds} ")
                 rounds += 1
-            # whatever was held for it is less than all there was to tell until then
+            # the server queued less for it than was sent until then
             other.until(lambda: other.overview["consoles"] == 1)
             write_and_see(writer, other, "after it ")
             read_to_the_end(stalled)

@@ -9,7 +9,6 @@ import msgspec
 
 from routebook import __version__
 from routebook.errors import RoutebookError
-from routebook.history.query.history import History
 from routebook.journal.read.select import Selection
 from routebook.journal.record import Record
 from routebook.server.http.context import HttpContext
@@ -66,10 +65,6 @@ class Hub:
         self.recent = RecentActivity(since_ms=context.now_ms())
         self.seq = context.feed.last_seq or 0  # events up to this sequence number were sent
 
-    @property
-    def consoles(self) -> int:
-        return len(self._tabs)
-
     def start(self) -> None:
         self._schedule()
 
@@ -108,7 +103,7 @@ class Hub:
         """Load brokers that left before this start from history, once its index is up to date."""
         history = self._context.history
         now_ms = self._context.now_ms()
-        if not isinstance(history, History):
+        if history is None:
             self.recent.primed = True  # no history
             return
         if self.recent.primed or not self._may_prime(now_ms):
@@ -140,13 +135,10 @@ class Hub:
         if self._timer is not None:
             self._timer.cancel()
         loop = asyncio.get_running_loop()
-        self._timer = None if self._stopped else loop.call_later(_ROUND_S if self._tabs else _IDLE_ROUND_S, self._tick)
-
-    def _tick(self) -> None:
-        self._schedule()  # first, so that a failed round does not stop the updates; the event loop logs the failure
-        self._round()
+        self._timer = None if self._stopped else loop.call_later(_ROUND_S if self._tabs else _IDLE_ROUND_S, self._round)
 
     def _round(self) -> None:
+        self._schedule()  # first: a failed round must not stop the updates; the event loop logs the failure
         now_ms = self._context.now_ms()
         changed = self.take_in()
         if now_ms - self._expired_ms >= _EXPIRE_MS:

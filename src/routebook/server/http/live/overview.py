@@ -160,7 +160,4 @@ def _peers(part: Part | None) -> PeerCounts | None:
 def _journal(context: HttpContext) -> JournalSummary | None:
     if context.journal is None:
         return None
-    status = context.journal.status()
-    return JournalSummary(
-        state=status.state, last_seq=status.last_seq, durable_seq=status.durable_seq, lag_ms=status.lag_ms
-    )
+    return msgspec.convert(context.journal.status(), JournalSummary, from_attributes=True)

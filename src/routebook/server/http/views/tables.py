@@ -82,12 +82,7 @@ def past_route(past: PastRoute) -> answers.RouteAnswer:
         topic=past.topic,
         at_ms=past.at_ms,
         route=None if past.route is None else _route(past.route),
-        past=answers.PastOfRoute(
-            valid_from_ms=past.valid_from_ms,
-            valid_to_ms=past.valid_to_ms,
-            cause=past.cause,
-            certainty=past.certainty,
-        ),
+        past=msgspec.convert(past, answers.PastOfRoute, from_attributes=True),
     )
 
 
@@ -121,9 +116,7 @@ def _member(key: BrokerKey, lease: Lease, seat: Membership, *, now_ms: int) -> a
         last_seen_ms=lease.last_update_ms,
         silent_ms=max(0, now_ms - lease.last_update_ms),
         timeout_ms=lease.timeout_ms,
-        data_version=None
-        if version is None
-        else answers.Version(counter=version.counter, state_version=version.state_version, timestamp=version.timestamp),
+        data_version=None if version is None else msgspec.convert(version, answers.Version, from_attributes=True),
         filter_servers=list(lease.filter_servers),
     )
 

@@ -1,4 +1,4 @@
-"""Where HTTP is served: the setting, the option, the warning."""
+"""Current settings: the address of the HTTP port."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def listen(text: str) -> tuple[str, int] | None:
     return Settings.build([from_values({"routebook.http.listen": text})]).http_listen
 
 
-def test_on_this_machine_by_default() -> None:
+def test_http_listens_on_this_machine_by_default() -> None:
     settings = Settings.build()
     assert settings.http_listen == ("127.0.0.1", 8876)
     assert not settings.serves_http_publicly
@@ -26,14 +26,14 @@ def test_on_this_machine_by_default() -> None:
         ("OFF", None),
     ],
 )
-def test_forms(text: str, expected: tuple[str, int] | None) -> None:
+def test_accepted_addresses(text: str, expected: tuple[str, int] | None) -> None:
     assert listen(text) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["", "8876", ":8876", "host", "host:", "host:65536", "::1:80", "[]:80", "host:-1", "a:٣"]
 )
-def test_what_is_no_address_stops_the_start(text: str) -> None:
+def test_an_invalid_address_is_rejected(text: str) -> None:
     with pytest.raises(SettingsError, match="HOST:PORT"):
         listen(text)
 
@@ -41,11 +41,11 @@ def test_what_is_no_address_stops_the_start(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "public"), [("0.0.0.0:1", True), ("[::]:1", True), ("mq:1", True), ("[::1]:1", False), ("off", False)]
 )
-def test_who_can_reach_it(text: str, public: bool) -> None:
+def test_public_addresses_are_detected(text: str, public: bool) -> None:
     assert Settings.build([from_values({"routebook.http.listen": text})]).serves_http_publicly is public
 
 
-def test_by_the_environment() -> None:
+def test_settings_from_the_environment() -> None:
     settings = Settings.build([from_environment({"ROUTEBOOK_HTTP_LISTEN": "off", "ROUTEBOOK_HTTP_WATCHERS": "5"})])
     assert settings.http_listen is None
     assert settings.http_watchers == 5
