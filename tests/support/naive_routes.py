@@ -17,7 +17,7 @@ class NaiveRoutes:
         self.named: dict[str, str] = {}  # broker → cluster it is shown under
         self.live: dict[tuple[str, str], dict[str, Any]] = {}  # cluster, address → lease
         self.seat: dict[tuple[str, str, str], int] = {}  # cluster, address, broker → connection
-        self.ever: set[tuple[int, str, str, str]] = set()  # connection, cluster, address, broker
+        self.ever: dict[tuple[int, str, str, str], None] = {}  # connection, cluster, address, broker, in order
         self.mappings: dict[str, dict[str, Any]] = {}  # topic → broker → mapping
         self.told: list[tuple[Any, ...]] = []
 
@@ -107,7 +107,7 @@ class NaiveRoutes:
                 self.leave(r.broker, i, keep_lease=here == key)
         self.members[r.broker, r.broker_id] = key
         self.seat[(*key, r.broker)] = connection
-        self.ever.add((connection, *key, r.broker))
+        self.ever[connection, *key, r.broker] = None
         self.flags[r.broker] = (bool(r.acting_master), r.zone)
         self.name_groups(r.broker, r.cluster)
         filters = self.live.get(key, {}).get("filters", ())
@@ -162,12 +162,14 @@ class NaiveRoutes:
         self.remove([(*where, broker_id)], policy)
 
     def connection_lost(self, connection: int, policy: RoutePolicy) -> None:
-        self.remove([(*w, self.id_of(*w)) for w, over in self.seat.items() if over == connection], policy)
-        self.ever = {known for known in self.ever if known[0] != connection}
+        registered = [where for over, *where in self.ever if over == connection]
+        gone = [(c, a, b) for c, a, b in registered if self.seat.get((c, a, b)) == connection]
+        self.remove([(*where, self.id_of(*where)) for where in gone], policy)
+        self.ever = {known: None for known in self.ever if known[0] != connection}
 
     def expire(self, now: int, policy: RoutePolicy) -> None:
-        dead = {key for key, lease in self.live.items() if lease["last"] + lease["timeout"] < now}
-        gone = [where for where in self.seat if where[:2] in dead]
+        dead = [key for key, lease in self.live.items() if lease["last"] + lease["timeout"] < now]
+        gone = [where for key in dead for where in self.seat if where[:2] == key]
         alive = {over for where, over in self.seat.items() if where[:2] not in dead}
         self.told += [("close", over) for over in {self.seat[where] for where in gone} - alive]
         self.remove([(*where, self.id_of(*where)) for where in gone], policy)
