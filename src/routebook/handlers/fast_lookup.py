@@ -18,9 +18,9 @@ from routebook.handlers.lookup import cache_key
 from routebook.handlers.nameserver import NameServer
 from routebook.handlers.outcome import Caller
 from routebook.rollup import LookupRow
-from routebook.wire.codec import success_around_opaque
+from routebook.wire.codec import success_header_parts
 from routebook.wire.command import Command
-from routebook.wire.json_header import says_all_in_plain_json
+from routebook.wire.json_header import is_plain_header
 
 Pieces: TypeAlias = tuple[bytes, bytes, bytes, bytes]  # of one answer, to be sent one after the other
 
@@ -29,7 +29,7 @@ _OPAQUE_SIZE: Final = len(_OPAQUE)
 _MAX_BYTES: Final = 512  # of the prefix and of the suffix: peers choose both
 _MAX_DIGITS: Final = 9
 _WORDS: Final = Struct(">ii")
-_BEFORE, _AFTER = success_around_opaque()
+_BEFORE, _AFTER = success_header_parts()
 
 
 class _KnownLookup(msgspec.Struct, gc=False):
@@ -130,7 +130,7 @@ class FastLookup:
             or end - suffix_at > _MAX_BYTES
             or data[at + 4 : at + 8] != (end - at - 8).to_bytes(4, "big")  # JSON, without a body
             or data[digits_at:suffix_at] != digits
-            or not says_all_in_plain_json(data[at + 8 : end])
+            or not is_plain_header(data[at + 8 : end])
         ):
             return
         suffix = data[suffix_at:end]

@@ -5,8 +5,8 @@
     ext fields  int32 total length, then until it is used up:
                 key int16 length, UTF-8 | value int32 length, UTF-8
 
-A length of 0 means null. Java reads from the whole frame, not from a slice as long as the header: where the lengths
-inside disagree with the header length, the body starts where reading stopped. That is kept.
+A length of 0 means null. Java reads from the whole frame, not from a slice with the length of the header: if the inner
+lengths contradict the header length, the body starts where reading stopped. This decoder does the same.
 """
 
 from struct import Struct, error
@@ -22,7 +22,7 @@ _LANGUAGE_CODES = {name: number for number, name in enumerate(LANGUAGES)}
 
 
 def decode_binary_header(frame: bytes, header_length: int) -> tuple[Command, int]:
-    """Read the header at offset 4 of `frame` (which begins with the header word); also say where reading stopped."""
+    """Decode the header at offset 4 of `frame` (after the header word); also returns where reading stopped."""
     try:
         code, language, version, opaque, flag, remark_length = _FIXED.unpack_from(frame, 4)
         remark, at = _text(frame, 4 + _FIXED.size, remark_length, limit=header_length)
@@ -34,7 +34,7 @@ def decode_binary_header(frame: bytes, header_length: int) -> tuple[Command, int
                 raise ProtocolError(f"ext fields of {ext_length} bytes in a header of {header_length}")
             ext, at = _map(frame, at, ext_length)
     except error as cut:
-        raise ProtocolError(f"binary header is cut short: {cut}") from None
+        raise ProtocolError(f"binary header is truncated: {cut}") from None
     command = Command(
         code=code,
         opaque=opaque,
@@ -48,15 +48,15 @@ def decode_binary_header(frame: bytes, header_length: int) -> tuple[Command, int
 
 
 def encode_binary_header(command: Command) -> bytes:
-    """The header alone, without the frame's two words."""
+    """The header without the two length words of the frame."""
     remark = _bytes(command.remark or "")
     entries = bytearray()
     for key, value in (command.ext or {}).items():
-        if value is not None:  # Java: entries with a null are left out
+        if value is not None:  # Java: omits entries with null
             name, text = _bytes(key), _bytes(value)
             entries += _INT16.pack(len(name)) + name + _INT32.pack(len(text)) + text
     fixed = _FIXED.pack(
-        (command.code + 0x8000) % 0x10000 - 0x8000,  # Java: codes beyond int16 are cut
+        (command.code + 0x8000) % 0x10000 - 0x8000,  # Java: truncates codes beyond int16
         _LANGUAGE_CODES.get(command.language or "JAVA", 0),
         command.version,
         command.opaque,
@@ -67,7 +67,7 @@ def encode_binary_header(command: Command) -> bytes:
 
 
 def encode_binary_success(opaque: int) -> bytes:
-    """The header of the commonest answer: code 0 and nothing else."""
+    """The header of the most frequent answer: code 0 without further fields."""
     return _FIXED.pack(0, 0, VERSION_5_5_0, opaque, 1, 0) + b"\0\0\0\0"
 
 
@@ -79,7 +79,7 @@ def _map(frame: bytes, at: int, length: int) -> tuple[dict[str, str | None], int
         key, at = _text(frame, at + 2, key_length, limit=length)
         (value_length,) = _INT32.unpack_from(frame, at)
         value, at = _text(frame, at + 4, value_length, limit=length)
-        if key is not None:  # Java keeps a null key that nobody can ask for
+        if key is not None:  # Java: stores a null key, which is never read
             fields[key] = value
     return fields, at
 
@@ -89,7 +89,7 @@ def _text(frame: bytes, at: int, length: int, *, limit: int) -> tuple[str | None
         return None, at
     end = at + length
     if length < 0 or length > limit or end > len(frame):
-        raise ProtocolError(f"text of {length} bytes where at most {min(limit, len(frame) - at)} fit")
+        raise ProtocolError(f"text of {length} bytes; at most {min(limit, len(frame) - at)} are possible")
     return frame[at:end].decode("utf-8", "replace"), end
 
 

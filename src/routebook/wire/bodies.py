@@ -1,9 +1,10 @@
-"""Bodies that the server writes, in fastjson2's two profiles as 5.5.0 has them.
+"""Encodes response bodies in the two JSON profiles of fastjson2 that RocketMQ 5.5.0 uses.
 
-Both: compact, fields in alphabetical order, nulls left out of objects and maps, raw UTF-8, escapes only where needed.
-- standard: numeric map keys quoted, maps sorted by key (numbers as numbers), integers that a double cannot hold as
-  text. Routes, for callers from 4.9.4 on.
-- plain: numeric map keys bare (`{0:"a"}` is not JSON, and older clients count on it), maps in table order. All else.
+Both: compact, fields in alphabetical order, no nulls in objects and maps, raw UTF-8, escapes only where needed.
+- standard: numeric map keys quoted, maps sorted by key (numbers numerically), integers beyond the range of doubles as
+  text. For routes, if the client is 4.9.4 or later.
+- plain: numeric map keys unquoted (`{0:"a"}` is not JSON, but older clients expect it), maps in table order. For all
+  other bodies.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +23,7 @@ from routebook.model import (
 )
 
 _V = TypeVar("_V")
-_DOUBLE_MAX: Final = 2**53 - 1  # all integers up to it are doubles, too, as JavaScript has them
+_DOUBLE_MAX: Final = 2**53 - 1  # doubles represent all integers up to this
 _json = msgspec.json.Encoder().encode
 
 
@@ -64,7 +65,7 @@ class _MemberGroup(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=T
 
 
 def encode_route(route: TopicRoute, *, standard: bool) -> bytes:
-    """TopicRouteData for 105."""
+    """TopicRouteData, for 105."""
     mappings = route.topic_queue_mapping_by_broker
     if not standard:
         return _json(
@@ -92,7 +93,7 @@ def encode_route(route: TopicRoute, *, standard: bool) -> bytes:
 
 
 def encode_cluster_info(info: ClusterInfo) -> bytes:
-    """ClusterInfo for 106, always plain."""
+    """ClusterInfo, for 106; always plain."""
     return _json(
         _PlainClusterInfo(
             broker_addr_table={name: _plain_broker(data) for name, data in info.broker_addr_table.items()},
@@ -102,23 +103,23 @@ def encode_cluster_info(info: ClusterInfo) -> bytes:
 
 
 def encode_member_group(*, cluster: str | None, broker: str | None, addrs: Mapping[int, str]) -> bytes:
-    """GetBrokerMemberGroupResponseBody for 901, always plain."""
-    group = _MemberGroup(broker_addrs=_bare_keys(addrs), broker_name=broker, cluster=cluster)
+    """GetBrokerMemberGroupResponseBody, for 901; always plain."""
+    group = _MemberGroup(broker_addrs=_unquoted_keys(addrs), broker_name=broker, cluster=cluster)
     return _json({"brokerMemberGroup": group})
 
 
 def encode_topic_list(topics: TopicList) -> bytes:
-    """TopicList for 206, 224, 304, 311, 312, 313."""
+    """TopicList, for 206, 224, 304, 311, 312 and 313."""
     return _json(topics)
 
 
 def encode_kv_table(table: Mapping[str, str | None]) -> bytes:
-    """KVTable for 219 and for the answer to a registration; null values are left out."""
+    """KVTable, for 219 and 103; without null values."""
     return _json({"table": {key: value for key, value in table.items() if value is not None}})
 
 
 def encode_data_version(version: DataVersion) -> bytes:
-    """DataVersion for 322; a counter that a broker sent as null is left out."""
+    """DataVersion, for 322; without a null counter."""
     if version.counter is None:
         return _json({"stateVersion": version.state_version, "timestamp": version.timestamp})
     return _json(version)
@@ -126,7 +127,7 @@ def encode_data_version(version: DataVersion) -> bytes:
 
 def _plain_broker(data: BrokerData) -> _PlainBroker:
     return _PlainBroker(
-        broker_addrs=_bare_keys(data.broker_addrs),
+        broker_addrs=_unquoted_keys(data.broker_addrs),
         broker_name=data.broker_name,
         cluster=data.cluster,
         enable_acting_master=data.enable_acting_master,
@@ -137,7 +138,7 @@ def _plain_broker(data: BrokerData) -> _PlainBroker:
 def _plain_mapping(info: TopicQueueMappingInfo) -> _PlainMapping:
     return _PlainMapping(
         bname=info.bname,
-        curr_id_map=None if info.curr_id_map is None else _bare_keys(info.curr_id_map),
+        curr_id_map=None if info.curr_id_map is None else _unquoted_keys(info.curr_id_map),
         dirty=info.dirty,
         epoch=info.epoch,
         scope=info.scope,
@@ -154,13 +155,13 @@ def _sorted_broker(data: BrokerData) -> BrokerData:
 
 def _sorted_mapping(info: TopicQueueMappingInfo) -> TopicQueueMappingInfo:
     if abs(info.epoch) > _DOUBLE_MAX:
-        info = msgspec.structs.replace(info, epoch=str(info.epoch))  # to be encoded, for nothing else
+        info = msgspec.structs.replace(info, epoch=str(info.epoch))  # only for encoding
     if info.curr_id_map is None:
         return info
     return msgspec.structs.replace(info, curr_id_map=_sorted_by_number(info.curr_id_map))
 
 
-def _bare_keys(table: Mapping[int, str] | Mapping[int, int]) -> msgspec.Raw:
+def _unquoted_keys(table: Mapping[int, str] | Mapping[int, int]) -> msgspec.Raw:
     return msgspec.Raw(b"{" + b",".join(b"%d:%b" % (key, _json(table[key])) for key in sorted(table)) + b"}")
 
 
@@ -173,5 +174,5 @@ def _sorted_by_text(table: Mapping[str, _V]) -> dict[str, _V]:
 
 
 def _java_sorted(names: Iterable[str]) -> list[str]:
-    # Java compares strings by UTF-16 unit, which differs from code points only beyond the basic plane
+    # Java: compares UTF-16 units, which differ from code points only beyond the basic plane
     return sorted(names, key=lambda name: name.encode("utf-16-be", "surrogatepass"))

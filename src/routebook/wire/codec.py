@@ -1,4 +1,4 @@
-"""Frames to commands and back, in either header form.
+"""Encodes and decodes frames, with JSON or binary headers.
 
 length int32 | header word: type 8 bits, header length 24 bits | header | body
 """
@@ -21,7 +21,7 @@ _SUCCESS = (
 
 
 class _JsonHeader(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
-    """A header as Java writes it: keys in alphabetical order, nulls left out."""
+    """A header as Java writes it: keys in alphabetical order, without nulls."""
 
     code: int
     ext_fields: dict[str, str] | None = None
@@ -37,7 +37,7 @@ _encode_header = msgspec.json.Encoder().encode
 
 
 def decode(frame: bytes | memoryview, opaques: Iterator[int]) -> Command:
-    """One frame without its length word. A JSON header without an opaque takes the next of `opaques`, as in Java."""
+    """Decode a frame without its length word. Java: a JSON header without an opaque gets the next of `opaques`."""
     kind = frame[0]
     header_length = int.from_bytes(frame[1:4], "big")
     if header_length > len(frame) - 4:
@@ -61,13 +61,13 @@ def decode(frame: bytes | memoryview, opaques: Iterator[int]) -> Command:
         raise ProtocolError(f"serialize type {kind} (0 is JSON, 1 is ROCKETMQ)")
     if body_length > 0:
         if body_at + body_length > len(frame):
-            raise ProtocolError("binary header reads into its body")
+            raise ProtocolError("binary header extends into the body")
         command.body = bytes(frame[body_at : body_at + body_length])
     return command
 
 
 def encode(command: Command, serialize_type: SerializeType = SerializeType.JSON) -> bytes:
-    """The whole frame of any command."""
+    """The complete frame of a command."""
     if serialize_type is SerializeType.ROCKETMQ:
         return _frame(encode_binary_header(command), command.body, serialize_type)
     ext = command.ext
@@ -85,7 +85,7 @@ def encode(command: Command, serialize_type: SerializeType = SerializeType.JSON)
 
 
 def encode_reply(opaque: int, reply: Reply, serialize_type: SerializeType = SerializeType.JSON) -> bytes:
-    """The whole frame of an answer."""
+    """The complete frame of a reply."""
     if reply.code == 0 and reply.remark is None and reply.ext is None:
         json = serialize_type is SerializeType.JSON
         return _frame(_SUCCESS % opaque if json else encode_binary_success(opaque), reply.body, serialize_type)
@@ -94,8 +94,8 @@ def encode_reply(opaque: int, reply: Reply, serialize_type: SerializeType = Seri
     return encode(command, serialize_type)
 
 
-def success_around_opaque() -> tuple[bytes, bytes]:
-    """The JSON header of a plain success, before its opaque and after."""
+def success_header_parts() -> tuple[bytes, bytes]:
+    """The JSON header of a reply with code 0, before and after its opaque."""
     before, _, after = _SUCCESS.partition(b"%d")
     return before, after
 
@@ -109,5 +109,5 @@ def _frame(header: bytes, body: bytes | None, serialize_type: SerializeType) -> 
 
 
 def _clean(text: str) -> str:
-    # Java: a lone surrogate is written as a question mark
+    # Java: writes a lone surrogate as a question mark
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

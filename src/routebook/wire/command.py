@@ -1,4 +1,4 @@
-"""One remoting command: a request or a response, whichever header form it came in."""
+"""A remoting command: a request or a response, independent of the header format."""
 
 from enum import IntEnum
 
@@ -8,14 +8,14 @@ from routebook.codes import FLAG_ONEWAY, FLAG_RESPONSE, VERSION_5_5_0
 
 
 class SerializeType(IntEnum):
-    """The form of a header: the top byte of a frame's second word."""
+    """The format of a header: the top byte of a frame's second word."""
 
     JSON = 0
     ROCKETMQ = 1
 
 
 class Command(msgspec.Struct, gc=False):
-    """Java: RemotingCommand. `ext` and `body` are None where the sender sent none."""
+    """Java: RemotingCommand. `ext` and `body` are None if the sender sent none."""
 
     code: int
     opaque: int
@@ -35,14 +35,14 @@ class Command(msgspec.Struct, gc=False):
         return bool(self.flag & FLAG_ONEWAY)
 
     def field(self, name: str) -> str | None:
-        """An extField, or None where there is none."""
+        """An extField, or None."""
         return self.ext.get(name) if self.ext else None
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
-    """What is answered; the opaque and everything constant are added when it is encoded.
+    """A response; the opaque and the constant fields are added by the encoder.
 
-    `ext` None leaves extFields out; an empty dict writes `{}`, as Java does for an empty response header.
+    `ext` None omits extFields; an empty dict writes `{}`, as Java does for an empty response header.
     """
 
     code: int = 0

@@ -1,4 +1,4 @@
-"""The deflated form of a RegisterBrokerBody: one zlib stream over
+"""Decodes the deflated form of a RegisterBrokerBody: a zlib stream of
 
 int32 length | DataVersion JSON
 int32 topics | each: int32 length | `name readQueues writeQueues perm filterType attributes`
@@ -29,12 +29,12 @@ _decode_names = msgspec.json.Decoder(list[str | None] | None).decode
 
 
 def looks_deflated(body: bytes) -> bool:
-    """A zlib stream in its usual window begins so, and no JSON does."""
+    """Whether the body starts like a zlib stream, which no JSON text does."""
     return len(body) >= 2 and body[0] == 0x78 and (body[0] << 8 | body[1]) % 31 == 0
 
 
 def decode_deflated(body: bytes, *, version: int, max_topics: int, max_inflated: int, now_ms: int) -> RegisterBody:
-    """Raises BadRequest where Java fails to decode the body, and where a limit is passed."""
+    """Raises BadRequest where Java fails to decode the body, and if a limit is exceeded."""
     parts = _Parts(inflate(body, max_inflated=max_inflated))
     data_version = decode_data_version(parts.take("the DataVersion"), now_ms=now_ms)
     topics: dict[str, TopicConfig] = {}
@@ -53,7 +53,7 @@ def decode_deflated(body: bytes, *, version: int, max_topics: int, max_inflated:
         for _ in range(parts.count("mappings")):
             mapping = decode_mapping(parts.take("a mapping"))
             if mapping is None or mapping.topic is None:
-                raise BadRequest("a mapping in the deflated body names no topic")
+                raise BadRequest("a mapping in the deflated body has no topic")
             mappings[intern(mapping.topic)] = mapping.settled()
     return RegisterBody(
         topics=tuple(topics.values()), data_version=data_version, mappings=mappings, filter_servers=filters
@@ -61,7 +61,7 @@ def decode_deflated(body: bytes, *, version: int, max_topics: int, max_inflated:
 
 
 def inflate(body: bytes, *, max_inflated: int) -> bytes:
-    """What the stream holds, never more than the limit. What follows the stream is ignored, as in Java."""
+    """The content of the stream, up to the limit. Java: ignores bytes after the stream."""
     stream = zlib.decompressobj()
     try:
         inflated = stream.decompress(body, max_inflated + 1)
@@ -70,12 +70,12 @@ def inflate(body: bytes, *, max_inflated: int) -> bytes:
     if len(inflated) > max_inflated:
         raise TooMuch(f"the body inflates to more than {max_inflated} bytes", limit="inflated_bytes")
     if not stream.eof:
-        raise BadRequest("the zlib stream of the body is cut short")
+        raise BadRequest("the zlib stream of the body is truncated")
     return inflated
 
 
 class _Parts:
-    """Length-prefixed parts, each checked against what is left before it is cut."""
+    """Reads length-prefixed parts; each length is checked against the remaining bytes."""
 
     __slots__ = ("_data", "_pos")
 
@@ -84,16 +84,16 @@ class _Parts:
         self._pos = 0
 
     def count(self, what: str) -> int:
-        """How many parts follow; each needs its four bytes of length. Java: none if negative."""
+        """The number of parts that follow, at least four bytes each. Java: a negative number counts as 0."""
         number = self._int(what)
         if number * 4 > len(self._data) - self._pos:
-            raise BadRequest(f"the deflated body announces {number} {what}, more than it holds")
+            raise BadRequest(f"the deflated body announces {number} {what}, more than it contains")
         return max(number, 0)
 
     def take(self, what: str) -> bytes:
         length = self._int(what)
         if not 0 <= length <= len(self._data) - self._pos:
-            raise BadRequest(f"the deflated body announces {length} bytes for {what}, more than it holds")
+            raise BadRequest(f"the deflated body announces {length} bytes for {what}, more than it contains")
         self._pos += length
         return self._data[self._pos - length : self._pos]
 
@@ -109,7 +109,7 @@ def _topic(part: bytes) -> TopicConfig:
     text = part.decode("utf-8", "replace")
     words = text.split(" ")
     while words and not words[-1]:
-        words.pop()  # Java: String.split leaves out what is empty at the end
+        words.pop()  # Java: String.split drops empty words at the end
     if len(words) < 5 or words[4] not in ("SINGLE_TAG", "MULTI_TAG"):
         raise BadRequest(f"not a topic: {text[:100]!r}")
     return TopicConfig(
@@ -125,11 +125,11 @@ def _int32(word: str, text: str) -> int:
         number = int(word)
         if -(1 << 31) <= number < 1 << 31:
             return number
-    raise BadRequest(f"not a topic, for {word[:20]!r} is no number: {text[:100]!r}")
+    raise BadRequest(f"not a topic, because {word[:20]!r} is not a number: {text[:100]!r}")
 
 
 def _filter_servers(part: bytes) -> tuple[str, ...] | None:
-    """Java: null stays null, and a list that cannot be read is an empty one."""
+    """Java: null stays null, and an invalid list counts as empty."""
     try:
         names = _decode_names(part)
     except STRICT_FAILURES:

@@ -1,4 +1,4 @@
-"""Typed reads of extFields with Java's leniency: what does not parse is as if it were missing."""
+"""Typed access to extFields, as lenient as Java: an invalid value counts as missing."""
 
 import re
 from typing import Final
@@ -7,21 +7,21 @@ from routebook.wire.command import Command
 
 _INT64: Final = 1 << 63
 _INT32: Final = 1 << 31
-_NUMBER: Final = re.compile(r"[+-]?\d+")  # Java's parseLong takes any Unicode digit, and so does int()
+_NUMBER: Final = re.compile(r"[+-]?\d+")  # Java: parseLong accepts any Unicode digit, as int() does
 
 
 def long_field(command: Command, name: str) -> int | None:
-    """Java: Long.parseLong; None where the field is missing or does not parse."""
+    """Java: Long.parseLong; None if the field is missing or invalid."""
     return _integer(command.field(name), _INT64)
 
 
 def int_field(command: Command, name: str) -> int | None:
-    """Java: Integer.parseInt; None where the field is missing or does not parse."""
+    """Java: Integer.parseInt; None if the field is missing or invalid."""
     return _integer(command.field(name), _INT32)
 
 
 def bool_field(command: Command, name: str) -> bool | None:
-    """Java: Boolean.parseBoolean; only "true" in any case is true. None where the field is missing."""
+    """Java: Boolean.parseBoolean; only "true" in any case is true. None if the field is missing."""
     text = command.field(name)
     return None if text is None else text.lower() == "true"
 

@@ -1,7 +1,6 @@
-"""The JSON form of a command's header, read exactly as leniently as RocketMQ 5.5.0 reads it.
+"""Decodes JSON headers exactly as leniently as RocketMQ 5.5.0.
 
-A well-formed header of known fields takes one typed decode. Everything else goes to the reader that behaves as
-fastjson2 does, which either makes sense of it in the same way or refuses it.
+A well-formed header with known fields takes one typed decode. All others go to the reader that behaves like fastjson2.
 """
 
 from typing import Final
@@ -13,7 +12,7 @@ from routebook.wire.fastjson.typed import STRICT_FAILURES, Int32
 
 
 class Header(msgspec.Struct, gc=False):
-    """What a header says. `opaque` is None where it is missing: whoever reads it invents a number."""
+    """The fields of a header. `opaque` is None if it is missing: the receiver then assigns a number."""
 
     code: Int32 = 0
     flag: Int32 = 0
@@ -25,25 +24,25 @@ class Header(msgspec.Struct, gc=False):
 
 
 class _WireHeader(Header, gc=False, forbid_unknown_fields=True):
-    """A header and the one field that says nothing: the frame's type byte decides."""
+    """A header with the field that is ignored: the type byte of the frame decides."""
 
     serialize_type: str | None = msgspec.field(default=None, name="serializeTypeCurrentRPC")
 
 
 def decode_json_header(data: bytes) -> Header:
-    """Raises ProtocolError where Java closes the connection."""
+    """Decode a header. Raises ProtocolError where Java closes the connection."""
     try:
         header = _decode(data)
     except STRICT_FAILURES:
         return _decode_leniently(data)
-    # Missing and null differ for opaque, and an unknown language is none: both are rare.
+    # rare: missing and null differ for opaque, and an unknown language is null
     if header.opaque is None or header.language not in _LANGUAGES:
         return _decode_leniently(data)
     return header
 
 
-def says_all_in_plain_json(data: bytes) -> bool:
-    """Whether this is strict JSON in which the opaque's name stands once: then only its number is its number."""
+def is_plain_header(data: bytes) -> bool:
+    """Whether a header is strict JSON that contains the name of the opaque only once."""
     if b"\\" in data or data.count(b'"opaque"') != 1:
         return False
     try:
@@ -53,7 +52,7 @@ def says_all_in_plain_json(data: bytes) -> bool:
 
 
 def _decode_leniently(data: bytes) -> Header:
-    from routebook.wire.fastjson.header import read_header  # noqa: PLC0415 - a command line would wait for it in vain
+    from routebook.wire.fastjson.header import read_header  # noqa: PLC0415 - rarely needed, and slow to import
 
     return msgspec.convert(read_header(data), Header)
 

@@ -1,4 +1,4 @@
-"""One connection's side of the protocol: bytes in, commands out; it cuts frames and knows no socket."""
+"""The receiving side of one connection: bytes in, commands out, without I/O."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -13,28 +13,28 @@ _LONG_BYTES: Final = 64 * 1024
 
 
 class Peer:
-    """Feed it bytes in any chunks, take commands until there is none."""
+    """Splits a byte stream into commands: `feed` bytes in any chunks, call `next_command` until it returns None."""
 
-    __slots__ = ("_at", "_hold", "_longest", "_opaques", "arrived", "frames_in_parts", "held")
+    __slots__ = ("_at", "_max_length", "_on_buffered", "_opaques", "arrived", "frames_in_parts", "held")
 
     def __init__(
         self,
         opaques: Iterator[int] | None = None,
         *,
         max_frame_bytes: int = MAX_FRAME_BYTES,
-        hold: Callable[[int], None] | None = None,
+        on_buffered: Callable[[int], None] | None = None,
     ) -> None:
-        """`hold` is told how many bytes more, or fewer, wait for the rest of their frame."""
-        self.arrived: bytes | bytearray = b""  # and not yet part of a command, but for what stands before `_at`
+        """`on_buffered` is called with the change in the number of bytes of an incomplete frame."""
+        self.arrived: bytes | bytearray = b""  # received; from `_at` on not yet part of a command
         self._at = 0
         self._opaques = opaques if opaques is not None else count()
-        self._longest = max_frame_bytes - 4
-        self._hold = hold
-        self.held = 0  # bytes of a frame that is not whole yet
-        self.frames_in_parts = 0  # frames that had to be waited for, and became whole
+        self._max_length = max_frame_bytes - 4
+        self._on_buffered = on_buffered
+        self.held = 0  # bytes of an incomplete frame
+        self.frames_in_parts = 0  # completed frames that arrived in several parts
 
     def feed(self, data: bytes) -> None:
-        """Take what arrived."""
+        """Add received bytes."""
         if self._at == len(self.arrived):
             self.arrived = data
         elif isinstance(self.arrived, bytearray):
@@ -47,11 +47,11 @@ class Peer:
 
     @property
     def buffered(self) -> int:
-        """Bytes that arrived and are not yet part of a command."""
+        """The number of received bytes that are not yet part of a command."""
         return len(self.arrived) - self._at
 
     def next_command(self) -> Command | None:
-        """The next whole command, None if more bytes are needed; ProtocolError if this can never become one."""
+        """The next command; None if more bytes are needed. Raises ProtocolError if the bytes are invalid."""
         buffer, at = self.arrived, self._at
         have = len(buffer) - at
         if have < 4:
@@ -59,41 +59,41 @@ class Peer:
                 self._wait(have)
             return None
         length = int.from_bytes(buffer[at : at + 4], "big", signed=True)
-        if not 4 <= length <= self._longest:
-            error = FrameTooLong if length > self._longest else ProtocolError
-            raise error(f"frame of {length} bytes (at least 4, at most {self._longest})")
+        if not 4 <= length <= self._max_length:
+            error = FrameTooLong if length > self._max_length else ProtocolError
+            raise error(f"frame of {length} bytes (at least 4, at most {self._max_length})")
         if have < 4 + length:
             self._wait(have)
             return None
         if self.held:
             self.frames_in_parts += 1
-            self.let_go()
+            self.release()
         end = at + 4 + length
         self.skip_to(end)
         if length < _LONG_BYTES:
             return decode(bytes(buffer[at + 4 : end]), self._opaques)
-        with memoryview(buffer) as whole, whole[at + 4 : end] as frame:  # so that what is long is copied once
+        with memoryview(buffer) as whole, whole[at + 4 : end] as frame:  # copies a long frame only once
             return decode(frame, self._opaques)
 
     @property
     def rest(self) -> tuple[bytes | bytearray, int]:
-        """What arrived, and from where on it is not yet part of a command."""
+        """The received bytes, and the position from which on they are not yet part of a command."""
         return self.arrived, self._at
 
     def skip_to(self, at: int) -> None:
-        """Somebody has read the whole commands up to there."""
+        """Skip the commands up to this position, which were handled by the caller."""
         if at == len(self.arrived):
             self.arrived, self._at = b"", 0
         else:
             self._at = at
 
-    def let_go(self) -> None:
-        """Nothing is waited for any more."""
+    def release(self) -> None:
+        """Report that no bytes of an incomplete frame are buffered any more."""
         held, self.held = self.held, 0
-        if self._hold is not None and held:
-            self._hold(-held)
+        if self._on_buffered is not None and held:
+            self._on_buffered(-held)
 
     def _wait(self, have: int) -> None:
         more, self.held = have - self.held, have
-        if self._hold is not None:
-            self._hold(more)
+        if self._on_buffered is not None:
+            self._on_buffered(more)

@@ -1,4 +1,4 @@
-r"""The PROXY header that a load balancer puts before the first byte of a connection, as Netty reads it.
+r"""Decodes the PROXY header that a load balancer sends first on a connection, as Netty does.
 
 v1   PROXY TCP4|TCP6 source destination port port \r\n      or  PROXY UNKNOWN anything \r\n
 v2   signature 12 | version 4 bits, command 4 bits | family and transport 8 | length 16 | addresses | TLVs
@@ -20,7 +20,7 @@ _ADDRESS_LENGTHS: Final = {0x11: _IPV4, 0x12: _IPV4, 0x21: _IPV6, 0x22: _IPV6, 0
 
 
 class ProxyHeader(NamedTuple):
-    """How many bytes the header takes (0: there is none), and who the load balancer speaks for, where it says so."""
+    """The size of the header (0: none), and the address of the client, if it is given."""
 
     length: int
     source: str | None = None
@@ -30,9 +30,9 @@ NO_HEADER: Final = ProxyHeader(0)
 
 
 def read_proxy_header(data: bytes | bytearray) -> ProxyHeader | None:
-    """The header at the start of a fresh connection's bytes; None: more bytes are needed to tell.
+    """The header at the start of a connection; None if more bytes are needed.
 
-    Java decides on the first 12 bytes and waits for them, whatever they begin with.
+    Java: waits for the first 12 bytes in any case, and decides then.
     """
     if len(data) < len(_SIGNATURE):
         return None
@@ -67,11 +67,11 @@ def _host(text: str, family: str) -> str:
     try:
         return str(_ipv4(text)) if family == "TCP4" else f"[{IPv6Address(text)}]"
     except AddressValueError:
-        raise ProtocolError(f"PROXY line with a {family} address that is none") from None
+        raise ProtocolError(f"PROXY line with a {family} address that is invalid") from None
 
 
 def _ipv4(text: str) -> IPv4Address:
-    # Netty takes leading zeros and reads them as decimal
+    # Netty: accepts leading zeros and reads them as decimal
     parts = text.split(".")
     if not all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts):
         raise AddressValueError(text)
@@ -81,7 +81,7 @@ def _ipv4(text: str) -> IPv4Address:
 def _port(text: str) -> int:
     digits = text.removeprefix("+")
     if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and 0 < int(digits) < 0x10000):
-        raise ProtocolError("PROXY line with a port that is none")
+        raise ProtocolError("PROXY line with an invalid port")
     return int(digits)
 
 
@@ -95,7 +95,7 @@ def _read_v2(data: bytes) -> ProxyHeader | None:
     if version != 2 or command > 1:
         raise ProtocolError(f"PROXY header of version {version} with command {command}")
     family = data[13]
-    if command == 0 or family == 0:  # LOCAL, or nothing known: the balancer speaks for itself
+    if command == 0 or family == 0:  # LOCAL or unknown: a connection of the load balancer itself
         return ProxyHeader(length)
     if family not in _ADDRESS_LENGTHS:
         raise ProtocolError(f"PROXY header of unknown family 0x{family:02x}")
@@ -107,7 +107,7 @@ def _read_v2(data: bytes) -> ProxyHeader | None:
 
 
 def _source(addresses: bytes) -> str | None:
-    """Java takes the source only together with a port, so never of a UNIX socket."""
+    """Java: uses the source only together with a port, so not for UNIX sockets."""
     if len(addresses) == _UNIX:
         return None
     port = int.from_bytes(addresses[-4:-2], "big")
@@ -119,14 +119,14 @@ def _source(addresses: bytes) -> str | None:
 
 
 def _check_tlvs(data: bytes, *, depth: int) -> None:
-    """TLVs are skipped, but one that reaches beyond the header is an error; fewer than 4 bytes are padding."""
+    """Skip TLVs; one that extends beyond the header is an error, and fewer than 4 bytes are padding."""
     if depth > _TLV_MAX_DEPTH:
         raise ProtocolError("PROXY header with TLVs nested too deep")
     at = 0
     while len(data) - at >= 4:
         end = at + 3 + int.from_bytes(data[at + 1 : at + 3], "big")
         if end > len(data):
-            raise ProtocolError("PROXY header with a TLV that reaches beyond it")
+            raise ProtocolError("PROXY header with a TLV that extends beyond it")
         if data[at] == _TLV_SSL:
             if end - at < 8:
                 raise ProtocolError("PROXY header with a short TLS TLV")

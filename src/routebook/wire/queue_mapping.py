@@ -1,4 +1,4 @@
-"""Static-topic mappings as brokers send them: JSON whose `currIdMap` has bare numbers for keys."""
+"""Static-topic mappings as brokers send them: JSON with unquoted numbers as keys of `currIdMap`."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class SentMapping(msgspec.Struct, rename="camel", gc=False):
 
 
 class SentMappingDetail(SentMapping, rename="camel", gc=False):
-    """Java: TopicQueueMappingDetail. Nobody needs it here; it is typed so that what Java refuses is refused."""
+    """Java: TopicQueueMappingDetail. Not used; declared to reject what Java rejects."""
 
     hosted_queues: dict[Int32, list["_SentItem | None"]] | None = None
 
@@ -57,26 +57,26 @@ class _SentItem(msgspec.Struct, rename="camel", gc=False):
 
 
 def quote_bare_keys(body: bytes) -> bytes:
-    """The same JSON with the keys of every `currIdMap` quoted, so that a strict decoder can read it."""
+    """The same JSON with quoted keys in each `currIdMap`, for a strict decoder."""
     if b'"currIdMap":{' not in body:
         return body
     return _BARE_KEYS.sub(_quoted, body)
 
 
 def decode_mapping(body: bytes) -> SentMapping | None:
-    """One mapping on its own, as it stands in a deflated registration."""
+    """Decode a single mapping of a deflated registration."""
     return decode_bean(quote_bare_keys(body), _decode, MAPPING_FIELDS, SentMapping, what="a TopicQueueMappingInfo")
 
 
 def _quoted(match: re.Match[bytes]) -> bytes:
-    # Within a text the first quote would be escaped; then this is no name, and stays as it is.
+    # after a backslash it is part of a text, not a name
     if match.string[match.start() - 1 : match.start()] == b"\\":
         return match[0]
     return b'"currIdMap":{' + _BARE_KEY.sub(rb'"\1":', match[1]) + b"}"
 
 
 def concurrent_int_map(value: Callable[[Reader], object]) -> Callable[[Reader], dict[int, object] | None]:
-    """Java: ConcurrentMap<Integer, T>, which holds no nulls."""
+    """Java: ConcurrentMap<Integer, T>, which cannot contain nulls."""
 
     def read(reader: Reader) -> dict[int, object] | None:
         found = reader.map_by(Reader.boxed_int32, value)
@@ -84,7 +84,7 @@ def concurrent_int_map(value: Callable[[Reader], object]) -> Callable[[Reader], 
             return None
         kept = {key: item for key, item in found.items() if key is not None and item is not None}
         if len(kept) < len(found):
-            raise reader.error("a map by numbers holds a null")
+            raise reader.error("a map with numeric keys contains a null")
         return kept
 
     return read

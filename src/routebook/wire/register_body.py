@@ -36,7 +36,7 @@ MAX_INFLATED: Final = 64 << 20
 
 
 class DecodedBody(NamedTuple):
-    """A body, those of its topics whose names are still to be checked, and its table if it was read with the cache."""
+    """A body, its topics whose names have not been checked yet, and its table if it was read with the cache."""
 
     body: RegisterBody
     unchecked: Sequence[TopicConfig]

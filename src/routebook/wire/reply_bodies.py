@@ -1,9 +1,9 @@
-"""Bodies that a NameServer answers with, read back into the model: both JSON profiles, of any server since 4.0.
+"""Decodes response bodies of a NameServer, for clients: both JSON profiles, of any server since 4.0.
 
-Servers before 4.9.4 always, and every server for 106 and 901, write numbers as bare map keys (`{0:"a"}`), which is no
-JSON. Strict reading is tried first; only where it fails are bare keys quoted and the body read again.
-What a server left out takes Java's default, a null in a list of names is dropped (a Java server may list a nameless
-broker), and unknown fields are skipped.
+Servers before 4.9.4 always, and all servers for 106 and 901, write unquoted numbers as map keys (`{0:"a"}`), which is
+not JSON. A strict decode is tried first; if it fails, the keys are quoted and the body is decoded again. Missing fields
+get Java's defaults, a null in a list of names is dropped (a Java server may list a broker without a name), and unknown
+fields are ignored.
 """
 
 import re
@@ -25,8 +25,8 @@ from routebook.model import (
 )
 
 _T = TypeVar("_T")
-_GLOBAL_SCOPE: Final = "__global__"  # Java: MixAll.METADATA_SCOPE_GLOBAL, what a mapping without a scope has
-# A string need not end: otherwise a body of many quotes would be searched to its end from each of them.
+_GLOBAL_SCOPE: Final = "__global__"  # Java: MixAll.METADATA_SCOPE_GLOBAL, the default scope
+# A string may be unterminated: otherwise a body of many quotes would take quadratic time.
 _STRING_OR_BARE_KEY: Final = re.compile(rb'("(?:[^"\\]++|\\.)*+"?+)|([{,]\s*+)(-?\d++)(?=\s*+:)', re.DOTALL)
 
 
@@ -34,7 +34,7 @@ class _Broker(msgspec.Struct, rename="camel"):
     broker_addrs: dict[int, str | None] | None = None
     broker_name: str | None = None
     cluster: str | None = None
-    enable_acting_master: bool = False  # before 5.0 there is none
+    enable_acting_master: bool = False  # not present before 5.0
     zone_name: str | None = None
 
 
@@ -47,7 +47,7 @@ class _Queue(msgspec.Struct, rename="camel"):
     write_queue_nums: int = 0
 
 
-_Digits = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,19}$")]  # of a number that is too large for a double
+_Digits = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,19}$")]  # a number that is too large for a double
 
 
 class _Mapping(msgspec.Struct, rename="camel"):
@@ -94,7 +94,7 @@ class _GroupBody(msgspec.Struct, rename="camel"):
 
 class _Version(msgspec.Struct, rename="camel"):
     counter: int | None = None
-    state_version: int = 0  # before 5.0 there is none
+    state_version: int = 0  # not present before 5.0
     timestamp: int = 0
 
 
@@ -162,15 +162,15 @@ def _read(decoder: "msgspec.json.Decoder[_T]", body: bytes | None, what: str) ->
     except (msgspec.DecodeError, UnicodeDecodeError) as strict_error:
         quoted = _STRING_OR_BARE_KEY.sub(_quote, body)
         if quoted == body:
-            _refuse(what, strict_error)
+            _reject(what, strict_error)
     try:
         return decoder.decode(quoted)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        _refuse(what, error)
+        _reject(what, error)
 
 
-def _refuse(what: str, error: Exception) -> NoReturn:
-    raise ProtocolError(f"the {what} cannot be read: {error}") from None
+def _reject(what: str, error: Exception) -> NoReturn:
+    raise ProtocolError(f"the {what} cannot be decoded: {error}") from None
 
 
 def _quote(found: re.Match[bytes]) -> bytes:

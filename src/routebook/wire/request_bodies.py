@@ -1,4 +1,4 @@
-"""The small JSON bodies that the server reads: of 322 and 217, and the KV file."""
+"""Decodes the small JSON request bodies of 322 and 217, and the KV file."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ from routebook.wire.queue_mapping import MAPPING_FIELDS, SentMapping, quote_bare
 
 
 class SentDataVersion(msgspec.Struct, rename="camel", gc=False):
-    """A DataVersion as a peer may send it. Java: an absent timestamp is the time of reading."""
+    """A DataVersion as peers send it. Java: a missing timestamp is the current time."""
 
     counter: Int64 | None = 0
     state_version: Int64 = 0
@@ -32,7 +32,7 @@ DATA_VERSION_FIELDS: Final[Fields] = {
 
 
 def decode_data_version(body: bytes | None, *, now_ms: int) -> DataVersion | None:
-    """The body of 322; None where there is none, or null."""
+    """Decode the body of 322; None if it is missing or null."""
     if not body:
         return None
     sent = decode_bean(body, _decode_data_version, DATA_VERSION_FIELDS, SentDataVersion, what="a DataVersion")
@@ -40,7 +40,7 @@ def decode_data_version(body: bytes | None, *, now_ms: int) -> DataVersion | Non
 
 
 def decode_topic_route(body: bytes | None) -> list[QueueData] | None:
-    """The body of 217, of which only the queues matter; None where there is none, or null."""
+    """Decode the queues in the body of 217; None if it is missing or null."""
     if not body:
         return None
     route = decode_bean(quote_bare_keys(body), _decode_route, _ROUTE_FIELDS, _SentRoute, what="a TopicRouteData")
@@ -49,7 +49,7 @@ def decode_topic_route(body: bytes | None) -> list[QueueData] | None:
     queues: list[QueueData] = []
     for sent in route.queue_datas:
         if sent is None or sent.broker_name is None:
-            raise BadRequest("queueDatas holds an entry without brokerName")
+            raise BadRequest("queueDatas contains an entry without brokerName")
         queues.append(
             QueueData(
                 broker_name=sent.broker_name,
@@ -63,16 +63,16 @@ def decode_topic_route(body: bytes | None) -> list[QueueData] | None:
 
 
 def decode_kv_table(text: bytes) -> dict[str, dict[str, str | None]]:
-    """The KV file. A namespace that is null counts as absent, as it does in Java's answers.
+    """Decode the KV file. A null namespace counts as missing, as in Java's answers.
 
-    Raises BadRequest with line and column of what is wrong.
+    Raises BadRequest with the line and column of the problem.
     """
     text = text.removeprefix(b"\xef\xbb\xbf")
     if not text:
         return {}
     try:
         text.decode()
-    except UnicodeDecodeError as why:  # Java: read with replacement characters, and so written back
+    except UnicodeDecodeError as why:  # Java: replaces such bytes, and writes the replacements back
         raise BadRequest(str(JsonError("a byte that is not UTF-8", data=text, pos=why.start))) from why
     found = decode_bean(
         text, _decode_kv_file, _KV_FIELDS, _KvFile, what="a table of configurations", subject="the file"
@@ -99,7 +99,7 @@ class _SentBrokerData(msgspec.Struct, rename="camel"):
 
 
 class _SentRoute(msgspec.Struct, rename="camel"):
-    """Java: TopicRouteData. All but the queues is typed only to refuse what Java refuses."""
+    """Java: TopicRouteData. All fields but the queues are declared only to reject what Java rejects."""
 
     queue_datas: list[_SentQueueData | None] | None = msgspec.field(default_factory=list)
     broker_datas: list[_SentBrokerData | None] | None = None

@@ -161,7 +161,7 @@ def _damaged(question: Question, java: Answer, ours: Answer, state: State) -> bo
     """Java inflates only as much as it needs and may not reach the checksum."""
     wanted = isinstance(question, OddRegister) and question.ext.get("compressed", "").lower() == "true"
     told = ours.replies[0].remark or "" if _codes(java, ours) in ((0, 1), (1, 1)) else ""
-    return wanted and told.startswith(("the body is not a zlib stream", "the zlib stream of the body is cut short"))
+    return wanted and told.startswith(("the body is not a zlib stream", "the zlib stream of the body is truncated"))
 
 
 def _control_characters(question: Question, java: Answer, ours: Answer, state: State) -> bool:

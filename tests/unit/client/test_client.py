@@ -289,7 +289,7 @@ async def test_an_invalid_body_is_an_error() -> None:
         ScriptedNameServer(lambda conversation: answer_all(conversation, b"<html>")) as server,
         NameServerClient(server.address) as client,
     ):
-        with pytest.raises(NotANameServer, match="the topic list cannot be read"):
+        with pytest.raises(NotANameServer, match="the topic list cannot be decoded"):
             await client.topics()
 
 

@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
         shared, caller = self._shared, self.requester.caller
         self._on(Event.LOST)
         self.flow.release()
-        self._peer.let_go()
+        self._peer.release()
         shared.protection.limits.leave(self.requester.host)
         shared.traffic.remove(caller.connection)
         if not shared.traffic.is_stopping:
@@ -207,7 +207,7 @@ class Connection(asyncio.Protocol):
         self._shared.protection.limits.exceeded[limit] += 1
         self._shared.recording.event_log.connection_closed(why, self.requester.address)
         self.flow.release()
-        self._peer.let_go()
+        self._peer.release()
         self._on(Event.CLOSE)
         self._transport.abort()
 

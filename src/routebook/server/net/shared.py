@@ -78,7 +78,7 @@ class Shared:
     def new_peer(self) -> Peer:
         """Return the frame decoder of a new connection."""
         max_frame_bytes = self.protection.limits.settings.frame_bytes
-        return Peer(self.transport.opaques, max_frame_bytes=max_frame_bytes, hold=self.buffers.hold)
+        return Peer(self.transport.opaques, max_frame_bytes=max_frame_bytes, on_buffered=self.buffers.hold)
 
     def broker_hosts(self) -> set[str]:
         """Return the hosts that registered brokers are connected from."""

@@ -1,4 +1,4 @@
-"""A cursor over JSON text that steps as fastjson2 2.0.59 does: blanks, commas, comments, quotes, skipping."""
+"""A cursor over JSON text that moves like fastjson2 2.0.59: blanks, commas, comments, quotes, skipped values."""
 
 import re
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from routebook.wire.fastjson.values import unescape
 
 QUOTES: Final = b"\"'"
-_END: Final = 0x1A  # stands after the last byte, as in Java
+_END: Final = 0x1A  # after the last byte, as in Java
 _BLANK: Final = rb" \t\n\r\f\x08"
 _BLANKS: Final = re.compile(rb"[" + _BLANK + rb"]*")
 _BLANKS_AND_NULS: Final = re.compile(rb"[" + _BLANK + rb"\x00]*")
@@ -14,13 +14,13 @@ _AFTER_VALUE: Final = re.compile(rb"[" + _BLANK + rb"]*(?:(,)[" + _BLANK + rb"]*
 _COLON: Final = re.compile(rb"[" + _BLANK + rb"]*:[" + _BLANK + rb"]*")
 _NULL_OR_EMPTY: Final = re.compile(rb"""null|""|''|"null"|'null'""")
 
-# Text is walked by its lead bytes: broken UTF-8 can swallow the closing quote, exactly as in Java.
+# Text is scanned by lead bytes: invalid UTF-8 can include the closing quote, exactly as in Java.
 _WALK: Final = rb"\\(?:u.{4}|x..|[^ux])|[\xc0-\xdf].|[\xe0-\xef]..|[\xf0-\xf7]..."
 _TEXT: Final = {
     ord('"'): re.compile(rb'"((?:[^"\\\x80-\xff]++|' + _WALK + rb')*+)"', re.DOTALL),
     ord("'"): re.compile(rb"'((?:[^'\\\x80-\xff]++|" + _WALK + rb")*+)'", re.DOTALL),
 }
-# What is skipped is not decoded: any bytes up to the quote, but escapes must be known ones.
+# Skipped text is not decoded: any bytes up to the quote, but only known escapes.
 _SKIPPED_ESCAPE: Final = rb"""\\(?:u.{4}|x..|[0-7btnvfFr"'/.\\#&\[\]@()_,~ ])"""
 _SKIPPED_TEXT: Final = {
     ord('"'): re.compile(rb'"[^"\\]*+(?:' + _SKIPPED_ESCAPE + rb'[^"\\]*+)*+"', re.DOTALL),
@@ -35,7 +35,7 @@ _BEYOND_BMP: Final = re.compile(rb"[\xf0-\xf7]")
 
 
 class JsonError(ValueError):
-    """This text is not what fastjson2 would read as the wanted type."""
+    """fastjson2 would reject this text for the expected type."""
 
     def __init__(self, what: str, *, data: bytes, pos: int) -> None:
         before = data[:pos]
@@ -45,7 +45,7 @@ class JsonError(ValueError):
 
 
 class Cursor:
-    """Where reading stands. `_comma` tells whether the value just read was followed by one."""
+    """The position in a text. `_comma` is True if a comma followed the last value."""
 
     __slots__ = ("_comma", "_data", "_depth", "_pos")
 
@@ -60,12 +60,12 @@ class Cursor:
         return JsonError(what, data=self._data[:-1], pos=min(self._pos, len(self._data) - 1))
 
     def finish(self) -> None:
-        """Nothing may follow the value."""
+        """Raise an error if anything follows the value."""
         if self._data[self._pos] != _END:
-            raise self.error("something follows the value")
+            raise self.error("unexpected text after the value")
 
     def skip(self) -> None:
-        """Any value, to any depth. Stricter than reading: every comma must be there, and none too many."""
+        """Skip a value of any type and depth. Stricter than reading: exactly one comma between two values."""
         data = self._data
         closers = bytearray()
         while True:
@@ -103,7 +103,7 @@ class Cursor:
             self._pos = match.end()
 
     def _next(self) -> None:
-        """Past this character, blanks and comments."""
+        """Move past this character, blanks and comments."""
         if self._pos < len(self._data) - 1:
             self._pos += 1
         self._blanks(_BLANKS_AND_NULS)
@@ -157,7 +157,7 @@ class Cursor:
     def _after_skipped(self) -> None:
         self._after_value()
         if (self._data[self._pos] in b"}]\x1a") == self._comma:
-            raise self.error("a comma too few or too many")
+            raise self.error("a comma is missing or redundant")
 
     def _null(self) -> None:
         if not self._at(b"null"):
@@ -176,7 +176,7 @@ class Cursor:
     def _quoted(self) -> str:
         match = _TEXT[self._data[self._pos]].match(self._data, self._pos)
         if match is None:
-            raise self.error("a text does not end, or is not UTF-8")
+            raise self.error("a text is unterminated or not UTF-8")
         raw = match[1]
         text = raw.decode("utf-8", "replace")
         if b"\\" in raw:
@@ -188,7 +188,7 @@ class Cursor:
         return text
 
     def _member_name(self) -> str | None:
-        """A quoted name and its colon; None if there is no quote."""
+        """Read a quoted name and its colon; None if there is no quote."""
         if self._data[self._pos] not in QUOTES:
             return None
         name = self._quoted()
@@ -196,13 +196,13 @@ class Cursor:
         return name
 
     def _bean_name(self) -> str:
-        """The name of a bean's member: quoted, and not beyond three bytes a character, where Java gives up."""
+        """Read the name of a bean's member: quoted, with at most three bytes per character, as in Java."""
         start = self._pos
         name = self._member_name()
         if name is None:
             raise self.error("a quoted name is expected")
         if _BEYOND_BMP.search(self._data, start, self._pos) or "\ufffd" in name:
-            raise self.error("a name cannot be read")
+            raise self.error("a name has unsupported characters")
         return name
 
     def _bare_name(self) -> str:

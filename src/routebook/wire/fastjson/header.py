@@ -1,4 +1,4 @@
-"""A JSON header that is no plain one, read as fastjson2 reads it. Loaded by the first that arrives: most never do."""
+"""Reads unusual JSON headers as fastjson2 does. Imported when the first one arrives."""
 
 from typing import Final
 
@@ -8,23 +8,22 @@ from routebook.wire.fastjson.cursor import JsonError
 from routebook.wire.fastjson.reader import Reader
 from routebook.wire.fastjson.typed import Fields
 
-_MOST_BYTES: Final = 1 << 20
+_MAX_BYTES: Final = 1 << 20
 
 
 def read_header(data: bytes) -> dict[str, object]:
-    """The fields that Java knows, by their names; raises ProtocolError where Java closes the connection.
+    """The known fields by name. Raises ProtocolError where Java closes the connection, and if the header is very long.
 
-    And where it is very long: no program writes such a header, and whoever sends one makes everybody wait a second a
-    megabyte, before it is even known who that is.
+    No program writes such a header, and reading it would block all clients for a second per megabyte.
     """
-    if len(data) > _MOST_BYTES:
-        raise ProtocolError(f"a JSON header of {len(data)} bytes that is no plain JSON (at most {_MOST_BYTES})")
+    if len(data) > _MAX_BYTES:
+        raise ProtocolError(f"a JSON header of {len(data)} bytes that is not plain JSON (at most {_MAX_BYTES})")
     try:
         reader = Reader(data)
         found = reader.bean(_FIELDS)
         reader.finish()
     except JsonError as why:
-        raise ProtocolError(f"the JSON header cannot be read: {why}") from why
+        raise ProtocolError(f"the JSON header cannot be decoded: {why}") from why
     if found is None:
         raise ProtocolError("the JSON header is null or empty")
     return found
@@ -39,7 +38,7 @@ def _serialize_type(reader: Reader) -> str | None:
 
 
 _FIELDS: Final[Fields] = {
-    "body": Reader.byte_array,  # only to refuse what Java refuses: the frame's body wins
+    "body": Reader.byte_array,  # only to reject what Java rejects: the body of the frame is used
     "code": Reader.int32,
     "extFields": Reader.text_map,
     "flag": Reader.int32,

@@ -1,4 +1,4 @@
-"""JSON to structs: a strict typed decode first, and for what it refuses the reader that is as lenient as fastjson2."""
+"""Decodes JSON into structs: strictly first, and what fails with the reader that is as lenient as fastjson2."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
@@ -19,9 +19,9 @@ STRICT_FAILURES: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionErr
 
 
 def decode_strictly(body: bytes, decode: Callable[[bytes], T]) -> T:
-    """Proper JSON in proper UTF-8, or one of STRICT_FAILURES."""
+    """Decode strict JSON in valid UTF-8, or raise one of STRICT_FAILURES."""
     if not body.isascii():
-        body.decode()  # the strict decoder does not look into what it skips
+        body.decode()  # the strict decoder does not validate skipped text
     return decode(body)
 
 
@@ -34,7 +34,7 @@ def decode_bean(
     what: str,
     subject: str = "the body",
 ) -> T | None:
-    """One object: by `decode` if it is proper JSON, else as fastjson2 reads it. None where it is null."""
+    """Decode an object: with `decode` if it is strict JSON, else as fastjson2 does. None if it is null."""
     try:
         return decode_strictly(body, decode)
     except STRICT_FAILURES:
@@ -42,9 +42,9 @@ def decode_bean(
 
 
 def read_bean(body: bytes, fields: Fields, kind: type[T], *, what: str, subject: str = "the body") -> T | None:
-    """One object as fastjson2 reads it."""
+    """Decode an object as fastjson2 does."""
     from routebook.wire.fastjson.cursor import JsonError  # noqa: PLC0415
-    from routebook.wire.fastjson.reader import Reader  # noqa: PLC0415 - those who write JSON only need not load it
+    from routebook.wire.fastjson.reader import Reader  # noqa: PLC0415 - not needed for encoding
 
     try:
         reader = Reader(body)

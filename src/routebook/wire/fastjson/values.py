@@ -1,4 +1,4 @@
-"""Numbers and texts as fastjson2 2.0.59 turns them into each other: coercions, escapes, nested values as JSON text."""
+"""Conversions of fastjson2 2.0.59: numbers and text, escapes, nested values as JSON text."""
 
 import re
 from decimal import Decimal
@@ -8,7 +8,7 @@ Number: TypeAlias = int | float | Decimal
 Value: TypeAlias = "bool | str | Number | list[Value] | dict[Value, Value] | None"
 
 _MAX_EXPONENT: Final = 2047
-_MAX_DIGITS: Final = 4000  # Java takes any number; Python's int() stops at 4300 digits
+_MAX_DIGITS: Final = 4000  # Java: no limit; Python's int() accepts 4300 digits
 _NUMBER: Final = re.compile(rb"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([eE])([+-]?)([0-9]*))?")
 _WORDS: Final = {b"null": None, b"true": True, b"false": False}
 _ESCAPE: Final = re.compile(r"\\(?:u(.{4})|x(..)|(.))", re.DOTALL)
@@ -25,7 +25,7 @@ _ESCAPED: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\
 
 
 def parse_number(data: bytes, pos: int) -> tuple[bool | Number | None, int]:
-    """A number, null, true or false at `pos`, and where it ends. With an exponent it is a double, as in Java."""
+    """Parse a number, null, true or false at `pos`; also returns its end. Java: with an exponent it is a double."""
     match = _NUMBER.match(data, pos)
     if match is None or match.end() == pos:
         for word, value in _WORDS.items():
@@ -64,7 +64,7 @@ def to_int32(value: Value) -> int:
 
 
 def to_int64(value: Value) -> int:
-    """Java: JSONReader.getInt64Value; a list or an object is cut to 32 bits there, too."""
+    """Java: JSONReader.getInt64Value; a list or an object is truncated to 32 bits, too."""
     if isinstance(value, str):
         return _int_of_text(value, bits=64)
     if type(value) is int and not -(1 << 63) <= value < 1 << 63:
@@ -89,7 +89,7 @@ def number_text(value: Number | bool) -> str:
 
 
 def as_text(value: Value) -> str:
-    """A nested value as the JSON text that fastjson2 writes: compact, null members left out."""
+    """A nested value as fastjson2 writes it: compact, without null members."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -104,7 +104,7 @@ def as_text(value: Value) -> str:
 
 
 def unescape(text: str) -> str:
-    """What a text with backslashes says; half a surrogate pair becomes a question mark."""
+    """Replace escapes; a lone surrogate becomes a question mark."""
     text = _ESCAPE.sub(_unescaped, text)
     if _LONE.search(text):
         text = _LONE.sub("?", _PAIR.sub(_joined, text))
@@ -136,7 +136,7 @@ def _is_number(value: Value) -> bool:
 
 
 def _narrow(value: Value, *, bits: int) -> int:
-    """Java: Number.intValue() or longValue(): doubles saturate, everything else keeps its low bits."""
+    """Java: Number.intValue() or longValue(): doubles saturate, other numbers keep their low bits."""
     half = 1 << (bits - 1)
     if value is None:
         return 0
@@ -150,8 +150,8 @@ def _narrow(value: Value, *, bits: int) -> int:
 
 
 def _int_of_text(text: str, *, bits: int) -> int:
-    # Java: a text whose last comma stands before three digits is read in the manner of 1,000. A text of three
-    # characters passes for one, too, and then only needs to begin with a digit.
+    # Java: reads a text with a comma before its last three digits like 1,000. This includes any text of three
+    # characters that starts with a digit.
     if text.rfind(",") == len(text) - 4 and "." not in text and (match := re.match(r"-?,*[0-9][0-9,]*", text)):
         return _narrow(int(match[0].replace(",", "")), bits=bits)
     return _strict_int(text, bits=bits)

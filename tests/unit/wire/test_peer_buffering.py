@@ -29,7 +29,7 @@ def commands(peer: Peer) -> int:
 
 def test_whole_frames_are_never_held() -> None:
     held = Held()
-    peer = Peer(hold=held.hold)
+    peer = Peer(on_buffered=held.hold)
     for _ in range(3):
         peer.feed(FRAME * 5)
         assert commands(peer) == 5
@@ -39,7 +39,7 @@ def test_whole_frames_are_never_held() -> None:
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 100])
 def test_parts_are_held_until_the_frame_is_whole(size: int) -> None:
     held = Held()
-    peer = Peer(hold=held.hold)
+    peer = Peer(on_buffered=held.hold)
     for start in range(0, len(FRAME), size):
         assert held.bytes == peer.held == start
         peer.feed(FRAME[start : start + size])
@@ -58,13 +58,13 @@ def test_each_frame_in_parts_has_its_number() -> None:
     assert (peer.held, peer.frames_in_parts) == (0, 3)
 
 
-def test_what_is_let_go_is_free() -> None:
+def test_released_bytes_are_reported() -> None:
     held = Held()
-    peer = Peer(hold=held.hold)
+    peer = Peer(on_buffered=held.hold)
     peer.feed(FRAME[:30])
     commands(peer)
-    peer.let_go()
-    peer.let_go()
+    peer.release()
+    peer.release()
     assert held.bytes == 0
 
 
