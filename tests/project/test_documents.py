@@ -9,6 +9,7 @@ import pytest
 from routebook.handlers import HANDLERS
 
 ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "routebook"
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 
@@ -25,6 +26,14 @@ def test_files_in_code_marks_exist(page: Path) -> None:
         r"`((?:src|tests|docs|benchmarks|deploy|tools|examples|console)/[\w./-]+)`", page.read_text()
     ):
         assert (ROOT / path).exists(), f"{page.name} names {path}"
+
+
+def test_files_named_in_the_architecture_exist() -> None:
+    """Paths there are relative to src/routebook, or to console/ at the root."""
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|ts))`", (ROOT / "ARCHITECTURE.md").read_text()))
+    assert len(named) > 60
+    missing = [path for path in named if not (SOURCE / path).exists() and not (ROOT / path).exists()]
+    assert missing == []
 
 
 def test_counterparts_of_java_tests_exist() -> None:
