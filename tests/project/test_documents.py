@@ -25,7 +25,8 @@ def test_files_in_code_marks_exist(page: Path) -> None:
     for path in re.findall(
         r"`((?:src|tests|docs|benchmarks|deploy|tools|examples|console)/[\w./-]+)`", page.read_text()
     ):
-        assert (ROOT / path).exists(), f"{page.name} names {path}"
+        if "NAME" not in path:  # a placeholder in a how-to guide
+            assert (ROOT / path).exists(), f"{page.name} names {path}"
 
 
 def test_files_named_in_the_architecture_exist() -> None:
