@@ -1,4 +1,4 @@
-/* Latencies in buckets that are never wider than 1/64 of their values, so that a percentile is right within 1 %. */
+/* Latency histogram: buckets are at most 1/64 of their values wide, so percentiles are accurate within 1 %. */
 #ifndef ROUTEBOOK_HISTOGRAM_H
 #define ROUTEBOOK_HISTOGRAM_H
 
@@ -22,7 +22,7 @@ static inline void histogram_add(struct histogram *histogram, uint64_t value) {
     if (value > histogram->greatest) histogram->greatest = value;
 }
 
-/* The greatest value of the bucket that holds the given share of all values. */
+/* Return the upper bound of the bucket that contains the given quantile. */
 static inline uint64_t histogram_at(const struct histogram *histogram, double share) {
     uint64_t rank = (uint64_t)(share * (double)histogram->total);
     if ((double)rank < share * (double)histogram->total || rank == 0) rank++;

@@ -1,5 +1,5 @@
-/* The limit: one thread, epoll, and the same body for whatever is asked. No NameServer that runs on one thread behind
- * the same sockets can be faster, for this one looks at nothing but the opaque.
+/* The limit: one thread, epoll, and the same body for every request. No single-threaded NameServer behind the same
+ * sockets can be faster, because this one reads only the opaque.
  *
  *   limit BODY-FILE        prints "listening on PORT"
  */
@@ -63,7 +63,7 @@ static void keep(struct connection *connection, const unsigned char *data, size_
     connection->out_size += size;
 }
 
-/* Write `count` answers; what the socket does not take is kept for later. */
+/* Write `count` answers; the rest that the socket does not accept is kept for later. */
 static int answer(struct connection *connection, int count) {
     if (count == 0) return 1;
     ssize_t sent = 0;

@@ -1,20 +1,20 @@
-/* Asks a NameServer, and measures how long the answers take.
+/* Load generator: sends requests to a NameServer and measures the latency of the answers.
  *
  *   load --port P --plan FILE [--connections N] [--depth D] [--rate R] [--seconds S] [--warmup S]
  *   load --port P --plan FILE --connections N --brokers on
  *
- * Closed loop: every connection keeps D requests under way, and asks again as soon as it is answered.
- * Open loop (--rate): requests are due at even intervals, whatever the server does, and latency counts from when a
- * request was due: a server that stalls cannot make the generator forget what should have been asked meanwhile.
+ * Closed loop: every connection keeps D requests in flight.
+ * Open loop (--rate): requests are due at even intervals, independent of the server, and latency counts from when a
+ * request was due: if the server stalls, all requests due meanwhile count.
  *
- * The plan holds whole frames, made elsewhere, in which only the opaque is written anew (all numbers little-endian):
+ * The plan holds complete frames in which only the opaque is overwritten (all numbers little-endian):
  *   bodies u32, then for each: size u32, bytes
  *   frames u32, then for each: head size u32, place of the 9-digit opaque in it u32, body i32 (-1: none), head bytes
- * Every connection goes through all frames, each from another place on.
+ * Every connection sends all frames in turn, each connection with its own start.
  *
- * As brokers (--brokers on) the connections stay open, for a broker lives as long as its connection. Each line on standard
+ * As brokers (--brokers on) the connections stay open, because a broker needs its connection. Each line on standard
  * input, `START COUNT RATE`, sends the frames START, START+1, … START+COUNT-1, frame f over connection f mod N: one after
- * another is answered if RATE is 0, else at this rate whether answered or not. End of input ends it.
+ * another if RATE is 0, else at this rate without waiting for answers. The program ends at the end of input.
  *
  * Prints one JSON object, or one per line of input. Latencies are in microseconds.
  */
@@ -35,7 +35,7 @@
 #define READ_BYTES (256 * 1024)
 #define OPAQUE_DIGITS 9
 #define FIRST_OPAQUE 100000000L
-#define OPEN_DEPTH 8192 /* requests that one connection may have under way in an open loop */
+#define OPEN_DEPTH 8192 /* maximum requests in flight of one connection in an open loop */
 #define HEAD_ROOM 8192
 
 struct frame {
@@ -46,13 +46,13 @@ struct frame {
 
 struct connection {
     int fd, writable;
-    uint32_t next;               /* which frame to send next */
-    uint32_t *slots, free_slots; /* slots that are free, as a stack */
-    uint64_t *due_ns;            /* by slot: when it was due to be sent; 0: not under way */
+    uint32_t next;               /* next frame to send */
+    uint32_t *slots, free_slots; /* stack of free slots */
+    uint64_t *due_ns;            /* by slot: when it was due; 0: not in flight */
     unsigned char *out;
     size_t out_at, out_size, out_room;
-    unsigned char head[HEAD_ROOM]; /* of the answer that comes in: its two words and its header */
-    size_t head_size, skip;        /* and how much of its body is still to come */
+    unsigned char head[HEAD_ROOM]; /* of the incoming answer: its two words and its header */
+    size_t head_size, skip;        /* remaining bytes of its body */
 };
 
 static struct {
@@ -126,7 +126,7 @@ static void open_connection(uint32_t n) {
     epoll_ctl(poller, EPOLL_CTL_ADD, connection->fd, &event);
 }
 
-/* Brokers connect when it is first their turn: who connects and says nothing is sent away. */
+/* Brokers connect with their first request: idle connections would be closed. */
 static void open_connections(void) {
     connections = calloc((size_t)options.connections, sizeof *connections);
     if (connections == NULL) fail("memory");
@@ -142,7 +142,7 @@ static void put(struct connection *connection, const unsigned char *data, size_t
     connection->out_size += size;
 }
 
-/* One request more into the connection's buffer. */
+/* Append a request to the connection's buffer. */
 static void ask(struct connection *connection, uint64_t due) {
     const struct frame *frame = &frames[connection->next];
     connection->next = (connection->next + 1) % frame_count;
@@ -193,7 +193,7 @@ static void take_answer(struct connection *connection, uint64_t now) {
     }
 }
 
-/* Cut a chunk into answers, of which only the headers are looked at. */
+/* Split a chunk into answers; only their headers are parsed. */
 static void take(struct connection *connection, const unsigned char *data, size_t size, uint64_t now) {
     while (size > 0) {
         if (connection->skip > 0) {
@@ -254,7 +254,7 @@ static void closed_loop(uint64_t end_ns) {
     for (uint64_t now = now_ns(); now < end_ns; now = now_ns()) receive_until(end_ns, now);
 }
 
-/* Requests that were due and are not answered yet count, too, with what they have waited. */
+/* Requests that were due and are not answered yet count with their waiting time. */
 static void wait_for_the_rest(uint64_t patience_ns) {
     uint64_t end_ns = now_ns() + patience_ns;
     for (uint64_t now = now_ns(); answered < sent && now < end_ns; now = now_ns()) receive_until(now + 10000000u, now);

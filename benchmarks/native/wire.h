@@ -1,4 +1,4 @@
-/* What both programs need of the protocol: length int32 | type 8 bits, header length 24 bits | JSON header | body. */
+/* The frame format: length int32 | type 8 bits, header length 24 bits | JSON header | body. */
 #ifndef ROUTEBOOK_WIRE_H
 #define ROUTEBOOK_WIRE_H
 
@@ -15,7 +15,7 @@ static inline void put_be32(unsigned char *at, uint32_t value) {
     at[0] = value >> 24, at[1] = value >> 16, at[2] = value >> 8, at[3] = value;
 }
 
-/* The number after a key of a JSON header; `absent` if there is none. */
+/* Return the number after a key of a JSON header, or `absent`. */
 static inline long json_number(const char *header, size_t size, const char *key, long absent) {
     const size_t length = strlen(key);
     const char *found = memmem(header, size, key, length), *end = header + size;
