@@ -40,11 +40,11 @@ class Stages:
         return time.monotonic(), time.process_time() + sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
     def turn(self, name: str) -> None:
-        """The stage before ends, this one begins."""
+        """End the current stage and begin the next."""
         now = self.now()
         if self._name:
-            for kept, end, begin in zip((self.seconds, self.cpu), now, self._since, strict=True):
-                kept[self._name] = kept.get(self._name, 0.0) + end - begin
+            for totals, end, begin in zip((self.seconds, self.cpu), now, self._since, strict=True):
+                totals[self._name] = totals.get(self._name, 0.0) + end - begin
         self._name, self._since = name, now
 
 
@@ -54,10 +54,10 @@ def main(master: str, lake: str, *journals: str) -> int:
     spark = open_session(SessionOptions(lake=lake, master=master))
     stages = Stages(spark)
     pipeline = Pipeline(spark, lake, STEPS, stages)
-    _say(seconds=time.monotonic() - began)
+    _print_json(seconds=time.monotonic() - began)
     for line in sys.stdin:
         begun = stages.now()
-        told: dict[str, object] = {}
+        extra: dict[str, object] = {}
         if line.strip() == "parse":
             reader = spark.read.schema(json_schema()).options(**JSON_OPTIONS)
             reader.json([f"{one}/*.jsonl.zst" for one in journals]).write.format("noop").mode("overwrite").save()
@@ -65,9 +65,9 @@ def main(master: str, lake: str, *journals: str) -> int:
             stages.seconds, stages.cpu = {}, {}
             outcome = pipeline.build(journals)
             stages.turn("")
-            told = {"stages": stages.seconds, "stages_cpu": stages.cpu, "events": outcome.counts.events}
+            extra = {"stages": stages.seconds, "stages_cpu": stages.cpu, "events": outcome.counts.events}
         seconds, cpu = (end - begin for end, begin in zip(stages.now(), begun, strict=True))
-        _say(seconds=seconds, cpu=cpu, **told)
+        _print_json(seconds=seconds, cpu=cpu, **extra)
     spark.stop()
     return 0
 
@@ -76,7 +76,7 @@ def _cores(master: str) -> int:
     return int(master.removeprefix("local[").removesuffix("]"))
 
 
-def _say(**values: object) -> None:
+def _print_json(**values: object) -> None:
     sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.flush()
 

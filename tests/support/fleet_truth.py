@@ -59,7 +59,7 @@ def _compare(records: list[Record], expected: list[Expected], ns: str, start_ms:
             continue
         if isinstance(event, BrokerUp) and record.at < start_ms + 60_000:
             continue  # the fleet starts
-        yield f"{ns}: nobody did this: {record}"
+        yield f"{ns}: no fault explains this: {record}"
 
 
 def _keys(record: Record) -> Iterable[tuple[str, str, str]]:

@@ -3,9 +3,19 @@
 import pytest
 
 from routebook.errors import UsageError
-from routebook.fleet.incidents import DAY_MS, RECOVERY_MS, Incident, Schedule, build_schedule
+from routebook.fleet.broker_requests import BrokerRequests
+from routebook.fleet.incidents import (
+    DAY_MS,
+    RECOVERY_MS,
+    Incident,
+    Schedule,
+    TopicChange,
+    apply_topic_change,
+    build_schedule,
+)
 from routebook.fleet.population import Population, build_population
 from routebook.fleet.scenario import FaultKind, load_scenario, parse_scenario
+from routebook.model import TopicConfig
 
 FLEET = '[brokers]\ncount = 12\npaired = 0.5\nzones = ["a", "b"]\n'
 
@@ -162,3 +172,16 @@ def test_the_same_seed_gives_the_same_faults() -> None:
     assert made(3) == made(3)
     assert made(3) != made(4)
     assert [one.at_ms for one in made(3)] == sorted(one.at_ms for one in made(3))
+
+
+def test_a_topic_change_is_applied_to_the_master_and_copied_by_the_slave() -> None:
+    scenario = parse_scenario(FLEET, name="mine")
+    group = next(group for group in build_population(scenario, 1).groups if len(group.members) == 2)
+    master, slave = (BrokerRequests(member, scenario.brokers, (), now_ms=0) for member in group.members)
+    change = TopicChange(topic=TopicConfig(topic_name="new"), groups=(group.name,), created=True)
+    apply_topic_change([slave, master], change, 5)
+    assert "new" in master.topics
+    assert (slave.topics, slave.version) == (master.topics, master.version)
+    apply_topic_change([slave, master], TopicChange(topic=change.topic, groups=change.groups, deleted=True), 6)
+    assert "new" not in master.topics
+    assert "new" not in slave.topics

@@ -132,7 +132,7 @@ def test_a_missing_fault_in_the_truth_is_detected(tmp_path: Path) -> None:
     whole = (tmp_path / "truth.jsonl").read_bytes().splitlines(keepends=True)
     crash = next(line for line in whole if b'"fault":"crash"' in line)
     (tmp_path / "truth.jsonl").write_bytes(b"".join(line for line in whole if line != crash))
-    assert any("nobody did this" in wrong for wrong in disagreements(tmp_path, start_ms=START_MS))
+    assert any("no fault explains this" in wrong for wrong in disagreements(tmp_path, start_ms=START_MS))
     (tmp_path / "truth.jsonl").write_bytes(b"".join([*whole, crash]))
     assert any("not there" in wrong for wrong in disagreements(tmp_path, start_ms=START_MS))
 

@@ -77,20 +77,20 @@ def test_a_removed_segment_is_a_hole_without_a_reason() -> None:
 def test_a_start_past_retention_yields_a_hole_first() -> None:
     files = journal((11, 12))
     assert short(read(files)) == [11, 12]
-    assert short(read(files, from_seq=5)) == [Hole(first=5, last=10), 11, 12], "who asks for it is told"
+    assert short(read(files, from_seq=5)) == [Hole(first=5, last=10), 11, 12], "the hole comes first"
 
 
 def test_a_recorded_hole_carries_its_reason() -> None:
     files = journal((1, 2))
-    told = JournalHole(first_missing=3, last_missing=8, count=6, why="disk full", certain=False)
-    files.put(open_name(9), pending(9, event=told).line)
+    hole = JournalHole(first_missing=3, last_missing=8, count=6, why="disk full", certain=False)
+    files.put(open_name(9), pending(9, event=hole).line)
     assert short(read(files)) == [1, 2, Hole(first=3, last=8, why="disk full", certain=False), 9]
 
 
 def test_an_unrelated_hole_record_is_not_the_reason() -> None:
     files = journal((1, 2))
-    told = JournalHole(first_missing=5, last_missing=8, count=4, why="disk full")
-    files.put(open_name(9), pending(9, event=told).line)
+    hole = JournalHole(first_missing=5, last_missing=8, count=4, why="disk full")
+    files.put(open_name(9), pending(9, event=hole).line)
     assert short(read(files)) == [1, 2, Hole(first=3, last=8), 9]
 
 

@@ -47,8 +47,8 @@ def test_an_incomplete_last_line_is_not_a_loss() -> None:
 
 def test_numbers_skipped_after_a_crash_are_not_a_loss() -> None:
     files = FaultyFiles()
-    told = JournalHole(first_missing=2, last_missing=8, count=7, why="crash", certain=False)
-    files.put(open_name(1), pending(1).line + pending(9, event=told).line)
+    hole = JournalHole(first_missing=2, last_missing=8, count=7, why="crash", certain=False)
+    files.put(open_name(1), pending(1).line + pending(9, event=hole).line)
     report = verify(files)
     assert report.whole
     assert report.skipped == (Hole(first=2, last=8, why="crash", certain=False),)
@@ -56,8 +56,8 @@ def test_numbers_skipped_after_a_crash_are_not_a_loss() -> None:
 
 def test_a_reason_recorded_later_is_found() -> None:
     files = FaultyFiles()
-    told = JournalHole(first_missing=2, last_missing=3, count=2, why="the segment was removed")
-    files.put(open_name(1), pending(1).line + pending(4).line + pending(5, event=told).line)
+    hole = JournalHole(first_missing=2, last_missing=3, count=2, why="the segment was removed")
+    files.put(open_name(1), pending(1).line + pending(4).line + pending(5, event=hole).line)
     report = verify(files)
     assert report.holes == (Hole(first=2, last=3, why="the segment was removed"),)
     assert not report.whole
@@ -65,7 +65,7 @@ def test_a_reason_recorded_later_is_found() -> None:
 
 def test_events_dropped_without_a_number_are_a_loss() -> None:
     files = FaultyFiles()
-    told = JournalHole(first_missing=2, last_missing=1, count=7, why="read-only")
-    files.put(open_name(1), pending(1).line + pending(2, event=told).line)
+    hole = JournalHole(first_missing=2, last_missing=1, count=7, why="read-only")
+    files.put(open_name(1), pending(1).line + pending(2, event=hole).line)
     report = verify(files)
     assert (report.unnumbered, report.holes, report.whole) == (7, (), False)

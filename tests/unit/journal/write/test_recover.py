@@ -116,10 +116,10 @@ def test_a_corrupt_middle_is_set_aside_and_later_lines_are_kept() -> None:
     files.put(open_name(1), b"".join(lines))
     found = look(files)
     assert found.holes == (Hole(first=2, last=3), Hole(first=5, last=5))
-    told = repair(files, found)
-    assert [(damage.line, damage.size) for damage in told] == [(2, len(lines[1]) + 3), (5, len(lines[4]))]
-    assert told[1].reason == "number 1 does not follow 4"
-    saved = [str(damage.saved_as) for damage in told]
+    damages = repair(files, found)
+    assert [(damage.line, damage.size) for damage in damages] == [(2, len(lines[1]) + 3), (5, len(lines[4]))]
+    assert damages[1].reason == "number 1 does not follow 4"
+    saved = [str(damage.saved_as) for damage in damages]
     assert [files.text(name) for name in saved] == [lines[1] + lines[2], lines[4]]
     assert seqs(files) == [1, 4, 6]
     assert look(files).damage == ()
@@ -166,8 +166,8 @@ def test_a_deleted_segment_is_reported_as_a_hole() -> None:
 def test_a_recorded_hole_is_not_reported_again() -> None:
     files = FaultyFiles()
     write_segment(files, 1, 3)
-    told = JournalHole(first_missing=4, last_missing=8, count=5, why="disk full")
-    files.put(open_name(9), pending(9, event=told).line + pending(10).line)
+    hole = JournalHole(first_missing=4, last_missing=8, count=5, why="disk full")
+    files.put(open_name(9), pending(9, event=hole).line + pending(10).line)
     assert look(files).holes == ()
 
 

@@ -102,7 +102,7 @@ def test_after_a_crash_the_skipped_numbers_are_recorded() -> None:
     writer.commit()
     writer.append(EVENT, 1)
     again = writer_of(files.after_crash())
-    assert again.append(EVENT, 1) == 11, "2 * 4 promised after number 1; 10 is the record that tells of it"
+    assert again.append(EVENT, 1) == 11, "2 * 4 numbers are reserved after 1; number 10 is the hole record"
     assert again.stop()
 
 
@@ -154,11 +154,11 @@ def test_a_long_outage_is_recorded_as_a_hole() -> None:
     writer.commit()
     assert writer.append(EVENT, 1) == 10
     assert writer.stop()
-    told = records(files)[9]
-    assert isinstance(told, JournalHole)
-    assert (told.first_missing, told.last_missing, told.count) == (6, 8, 3)
-    assert "No space left on device" in told.why
-    assert holes(files) == [Hole(first=6, last=8, why=told.why)]
+    hole = records(files)[9]
+    assert isinstance(hole, JournalHole)
+    assert (hole.first_missing, hole.last_missing, hole.count) == (6, 8, 3)
+    assert "No space left on device" in hole.why
+    assert holes(files) == [Hole(first=6, last=8, why=hole.why)]
     assert list(records(files)) == [1, 2, 3, 4, 5, 9, 10]
 
 
@@ -252,9 +252,9 @@ def test_a_segment_deleted_while_open_is_recorded_as_a_hole() -> None:
     assert writer.commit()
     assert writer.stop()
     assert list(records(files)) == [3, 4]
-    told = records(files)[4]
-    assert isinstance(told, JournalHole)
-    assert (told.first_missing, told.last_missing) == (1, 2)
+    hole = records(files)[4]
+    assert isinstance(hole, JournalHole)
+    assert (hole.first_missing, hole.last_missing) == (1, 2)
 
 
 class BusyFiles(FaultyFiles):
@@ -279,8 +279,8 @@ def test_a_burst_beyond_the_reserved_numbers_recovers_without_another_event() ->
     for _ in range(3):
         writer.commit()
     assert 0 in files.seqs
-    told = [event for event in records(files).values() if isinstance(event, JournalHole)]
-    assert [hole.count for hole in told] == [writer.status().dropped_records]
+    found = [event for event in records(files).values() if isinstance(event, JournalHole)]
+    assert [hole.count for hole in found] == [writer.status().dropped_records]
     assert writer.append(EVENT, 1)
 
 
@@ -293,8 +293,8 @@ def test_a_stop_records_what_was_dropped_just_before(is_started: bool) -> None:
     if is_started:
         writer.start()
     assert writer.stop()
-    told = [event for event in records(files).values() if isinstance(event, JournalHole)]
-    assert [hole.count for hole in told] == [writer.status().dropped_records]
+    found = [event for event in records(files).values() if isinstance(event, JournalHole)]
+    assert [hole.count for hole in found] == [writer.status().dropped_records]
     assert opened(files).found.skipped is None
 
 
