@@ -82,7 +82,7 @@ def test_doctor_reports_differences_and_closed_broker_ports(tmp_path: Path) -> N
         assert ran.code == 1
         assert f"error: broker b-a id 0 at {A.addr} refused the connection: nothing listens there\n" in ran.out
         assert f"warning: broker b-b and its 3 topics are missing at {two}\n" in ran.out
-        assert "warning: 1 topic on broker b-a alone: payments\n" in ran.out
+        assert "warning: 1 topic only on broker b-a: payments\n" in ran.out
         assert ran.out.endswith("; checked 2 NameServers, 2 brokers, 5 topics\n")
         document = json.loads(routebook("doctor", "-n", f"{one};{two}", "--json").out)
         assert document["healthy"] is False
@@ -96,7 +96,7 @@ def test_doctor_reports_a_broker_that_does_not_answer(tmp_path: Path) -> None:
         with registered(address, [broker("b-a", topic("b-a"), topic("c1"), addr=addr)]):
             ran = routebook("doctor", "-n", address, "--timeout", "0.5")
             assert ran.code == 1
-            hangs = f"warning: broker b-a id 0 at {addr} takes connections but did not answer within 0.5 s"
+            hangs = f"warning: broker b-a id 0 at {addr} accepts connections but did not answer within 0.5 s"
             assert ran.out.splitlines()[0] == hangs
 
 

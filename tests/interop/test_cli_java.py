@@ -240,7 +240,7 @@ def test_writes_go_to_every_nameserver_and_report_each_result(address: str, tmp_
 def test_doctor_command(address: str) -> None:
     ran = ask(address, "doctor")
     assert ran.code == 1
-    assert ran.out.splitlines()[0] == "error: broker b-c of cluster c2 has no master: nobody can publish to it"
+    assert ran.out.splitlines()[0] == "error: broker b-c of cluster c2 has no master: clients cannot publish to it"
     assert ran.out.splitlines()[-1].endswith("checked 1 NameServer, 4 brokers, 8 topics")
     found = document_of(ran_json(address))
     assert {finding["check"] for finding in found} == {"master", "reachable", "placement", "nameserver"}

@@ -11,7 +11,7 @@ from routebook.client.dial import open_link
 from routebook.client.link import Link
 from routebook.client.tls import unverified_tls
 from routebook.codes import RequestCode
-from routebook.doctor import BrokerSeen, NameServerSeen
+from routebook.doctor import ObservedBroker, ObservedNameServer
 from routebook.errors import ConnectionFailed, UsageError
 from routebook.wire.command import Command
 
@@ -22,28 +22,28 @@ class _RuntimeInfo(msgspec.Struct):
     table: dict[str, str | None] = {}
 
 
-async def probe_broker(addr: str, *, timeout_s: float, tls: ssl.SSLContext | None) -> BrokerSeen:
+async def probe_broker(addr: str, *, timeout_s: float, tls: ssl.SSLContext | None) -> ObservedBroker:
     """Connect and request the runtime info; the header of any response carries the version."""
     try:
         address = parse_address(addr)
     except UsageError:
-        return BrokerSeen(why_not="is not an address")
+        return ObservedBroker(failure="is not an address")
     try:
         link = await open_link(address, connect_timeout_s=timeout_s, tls=tls)
     except ConnectionFailed as failure:
-        return BrokerSeen(why_not=failure.why)
+        return ObservedBroker(failure=failure.why)
     try:
         answer = await _ask(link, _GET_BROKER_RUNTIME_INFO, timeout_s)
     except ConnectionFailed as failure:
-        return BrokerSeen(silent=failure.why)
+        return ObservedBroker(unresponsive=failure.why)
     except TimeoutError:
-        return BrokerSeen(silent=f"did not answer within {timeout_s:g} s")
+        return ObservedBroker(unresponsive=f"did not answer within {timeout_s:g} s")
     finally:
         await link.aclose()
-    return BrokerSeen(version=answer.version, boot_ms=_boot_ms(answer.body))
+    return ObservedBroker(version=answer.version, boot_ms=_boot_ms(answer.body))
 
 
-async def probe_nameserver(address: Address, *, timeout_s: float, tls: ssl.SSLContext | None) -> NameServerSeen:
+async def probe_nameserver(address: Address, *, timeout_s: float, tls: ssl.SSLContext | None) -> ObservedNameServer:
     """Read the version, whether TLS works, and when the certificate expires."""
     who, local = str(address), _is_local(address)
     try:
@@ -53,12 +53,12 @@ async def probe_nameserver(address: Address, *, timeout_s: float, tls: ssl.SSLCo
         finally:
             await link.aclose()
     except ConnectionFailed as failure:
-        return NameServerSeen(who=who, local=local, why_not=str(failure))
+        return ObservedNameServer(who=who, local=local, failure=str(failure))
     except TimeoutError:
-        return NameServerSeen(who=who, local=local, why_not=f"{who}: did not answer within {timeout_s:g} s")
+        return ObservedNameServer(who=who, local=local, failure=f"{who}: did not answer within {timeout_s:g} s")
     certificate = await _certificate(address, timeout_s)
     until_ms = None if certificate is None else _expiry_ms(certificate)
-    return NameServerSeen(
+    return ObservedNameServer(
         who=who,
         local=local,
         version=answer.version,

@@ -1,14 +1,14 @@
-"""What is wrong with a set of NameServers and the brokers they name, from what was seen of them; pure."""
+"""Diagnoses a set of NameServers and their brokers from observations. Pure: the command line collects them."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from routebook.doctor import brokers, nameservers, topics
-from routebook.doctor.seen import BrokerSeen, Finding, NameServerSeen, Seen, Severity
+from routebook.doctor.observation import Finding, Observation, ObservedBroker, ObservedNameServer, Severity
 
-__all__ = ["BrokerSeen", "Finding", "NameServerSeen", "Seen", "Severity", "findings"]
+__all__ = ["Finding", "Observation", "ObservedBroker", "ObservedNameServer", "Severity", "findings"]
 
-_CHECKS: Final[tuple[Callable[[Seen], Iterable[Finding]], ...]] = (
+_CHECKS: Final[tuple[Callable[[Observation], Iterable[Finding]], ...]] = (
     nameservers.answering,
     nameservers.agreement,
     brokers.masters,
@@ -23,8 +23,8 @@ _CHECKS: Final[tuple[Callable[[Seen], Iterable[Finding]], ...]] = (
 )
 
 
-def findings(seen: Seen) -> list[Finding]:
-    """All that there is to say, the worst first."""
-    found = [finding for check in _CHECKS for finding in check(seen)]
+def findings(observed: Observation) -> list[Finding]:
+    """All findings, the most severe first."""
+    found = [finding for check in _CHECKS for finding in check(observed)]
     order = list(Severity)
     return sorted(found, key=lambda finding: order.index(finding.severity))

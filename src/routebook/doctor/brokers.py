@@ -4,60 +4,60 @@ from collections.abc import Iterable
 from typing import Final
 
 from routebook.codes import MASTER_ID
-from routebook.doctor.seen import Finding, Seen, error, is_local, listed, warning
-from routebook.doctor.seen import groups as groups_of
+from routebook.doctor.observation import Finding, Observation, error, is_local, listed, warning
+from routebook.doctor.observation import groups as groups_of
 
 _SKEW_MS: Final = 10_000
 
 
-def masters(seen: Seen) -> Iterable[Finding]:
-    for name, data in groups_of(seen).items():
+def masters(observed: Observation) -> Iterable[Finding]:
+    for name, data in groups_of(observed).items():
         if MASTER_ID not in data.broker_addrs:
             yield error(
                 "master",
-                f"broker {name} of cluster {data.cluster} has no master: nobody can publish to it",
-                "Bring its master back, or let a slave take over (controller, or enableSlaveActingMaster).",
+                f"broker {name} of cluster {data.cluster} has no master: clients cannot publish to it",
+                "Restart its master, or let a slave take over (Controller, or enableSlaveActingMaster).",
             )
 
 
-def addresses(seen: Seen) -> Iterable[Finding]:
+def addresses(observed: Observation) -> Iterable[Finding]:
     users: dict[str, list[str]] = {}
-    for name, data in groups_of(seen).items():
+    for name, data in groups_of(observed).items():
         for number, addr in sorted(data.broker_addrs.items()):
             users.setdefault(addr, []).append(f"{name} id {number}")
-    remote = any(not server.local for server in seen.nameservers)
+    remote = any(not server.local for server in observed.nameservers)
     for addr, members in users.items():
         who = " and ".join(members)
         if len(members) > 1:
             yield error(
                 "address",
                 f"{addr} is advertised by {who}",
-                "Give each broker an address of its own (brokerIP1, listenPort).",
+                "Give each broker a unique address (brokerIP1, listenPort).",
             )
-        met = seen.addresses.get(addr)
-        if met is not None and met.why_not is not None:
+        found = observed.addresses.get(addr)
+        if found is not None and found.failure is not None:
             yield error(
                 "reachable",
-                f"broker {who} at {addr} {met.why_not}",
-                "If it runs: clients elsewhere may have the same trouble; look at brokerIP1 and at firewalls.",
+                f"broker {who} at {addr} {found.failure}",
+                "If it runs, other clients may have the same problem: check brokerIP1 and firewalls.",
             )
-        elif met is not None and met.silent is not None:
+        elif found is not None and found.unresponsive is not None:
             yield warning(
                 "reachable",
-                f"broker {who} at {addr} takes connections but {met.silent}",
-                "It may hang, or something else listens on its port: look at its log and at its load.",
+                f"broker {who} at {addr} accepts connections but {found.unresponsive}",
+                "It may hang, or another program listens on its port: check its log and its load.",
             )
         if remote and is_local(addr):
             yield error(
                 "address",
-                f"broker {who} advertises {addr}, where only its own machine finds it",
+                f"broker {who} advertises {addr}, which only its own machine can reach",
                 "Set brokerIP1 to an address that clients can reach.",
             )
 
 
-def names(seen: Seen) -> Iterable[Finding]:
+def names(observed: Observation) -> Iterable[Finding]:
     clusters: dict[str, set[str]] = {}
-    for view in seen.views:
+    for view in observed.views:
         for cluster, names in view.info.cluster_addr_table.items():
             for name in names:
                 clusters.setdefault(name, set()).add(cluster)
@@ -65,17 +65,17 @@ def names(seen: Seen) -> Iterable[Finding]:
         if len(of) > 1:
             yield error(
                 "names",
-                f"broker name {name} is used in clusters {listed(sorted(of))}: their members are mixed up",
-                "Broker names must differ over all clusters of a NameServer: rename one of them.",
+                f"broker name {name} is used in clusters {listed(sorted(of))}: their members are mixed",
+                "Broker names must be unique in all clusters of a NameServer: rename one of them.",
             )
 
 
-def clocks(seen: Seen) -> Iterable[Finding]:
-    for addr, met in sorted(seen.addresses.items()):
-        if met.boot_ms is not None and met.boot_ms > seen.now_ms + _SKEW_MS:
-            ahead_s = (met.boot_ms - seen.now_ms) // 1000
+def clocks(observed: Observation) -> Iterable[Finding]:
+    for addr, found in sorted(observed.addresses.items()):
+        if found.boot_ms is not None and found.boot_ms > observed.now_ms + _SKEW_MS:
+            ahead_s = (found.boot_ms - observed.now_ms) // 1000
             yield warning(
                 "clock",
-                f"the clock of {addr} is ahead of the one here by {ahead_s} s or more: it says it started then",
-                "Set both by NTP: message times, delays and retention depend on it.",
+                f"the clock of {addr} is {ahead_s} s or more ahead of the local clock: it started in the future",
+                "Synchronise both with NTP: message times, delays and retention depend on it.",
             )

@@ -1,33 +1,33 @@
-"""What the doctor finds in what was seen, and that health is silent."""
+"""The checks of the doctor: a finding for each problem, none for a healthy cluster."""
 
 import pytest
 
 from routebook.codes import version_text
 from routebook.disagreements import View
-from routebook.doctor import BrokerSeen, Finding, NameServerSeen, Seen, Severity, findings
+from routebook.doctor import Finding, Observation, ObservedBroker, ObservedNameServer, Severity, findings
 from routebook.model import ClusterInfo
 from tests.support.views import bare, group, on, queues, view
 
 NOW_MS = 1_700_000_000_000
 DAY_MS = 86_400_000
 TWO = [
-    NameServerSeen(who="n1:9876", version=513, tls=True),
-    NameServerSeen(who="n2:9876", version=513, tls=True),
+    ObservedNameServer(who="n1:9876", version=513, tls=True),
+    ObservedNameServer(who="n2:9876", version=513, tls=True),
 ]
 HEALTHY = [on("b-a", "orders", "b-a", "c1", "TBW102"), on("b-b", "orders", "b-b", "c1", "TBW102")]
-MET = {"b-a.example:10911": BrokerSeen(version=513), "b-b.example:10911": BrokerSeen(version=513)}
+MET = {"b-a.example:10911": ObservedBroker(version=513), "b-b.example:10911": ObservedBroker(version=513)}
 
 
 def look(
     views: list[View] | None = None,
     *,
-    nameservers: list[NameServerSeen] | None = None,
-    addresses: dict[str, BrokerSeen] | None = None,
+    nameservers: list[ObservedNameServer] | None = None,
+    addresses: dict[str, ObservedBroker] | None = None,
     disagreements: list[str] | None = None,
     unusable_orders: dict[str, str] | None = None,
 ) -> list[Finding]:
     return findings(
-        Seen(
+        Observation(
             nameservers=TWO if nameservers is None else nameservers,
             views=[view("n1:9876", HEALTHY), view("n2:9876", HEALTHY)] if views is None else views,
             addresses=MET if addresses is None else addresses,
@@ -44,12 +44,12 @@ def only(found: list[Finding]) -> Finding:
     return found[0]
 
 
-def test_health_is_silent() -> None:
+def test_a_healthy_cluster_has_no_findings() -> None:
     assert look() == []
 
 
 def test_a_nameserver_that_does_not_answer() -> None:
-    dead = NameServerSeen(who="n3:9876", why_not="n3:9876: refused the connection")
+    dead = ObservedNameServer(who="n3:9876", failure="n3:9876: refused the connection")
     found = only(look(nameservers=[*TWO, dead]))
     assert (found.severity, found.check) == (Severity.ERROR, "nameserver")
     assert found.text == "NameServer n3:9876: refused the connection"
@@ -65,7 +65,7 @@ def test_no_broker_at_all() -> None:
     assert (found.severity, found.text) == (Severity.WARNING, "no broker is registered")
 
 
-def test_disagreements_are_told() -> None:
+def test_disagreements_are_reported() -> None:
     found = only(look(disagreements=["broker b-a and its 2 topics are missing at n2:9876"]))
     assert found.check == "agreement"
     assert "routebook diff n1:9876 n2:9876" in found.advice
@@ -88,18 +88,18 @@ def test_a_master_that_one_nameserver_knows_is_a_master() -> None:
     ("met", "severity", "text"),
     [
         (
-            BrokerSeen(why_not="refused the connection"),
+            ObservedBroker(failure="refused the connection"),
             Severity.ERROR,
             "broker b-a id 0 at b-a.example:10911 refused the connection",
         ),
         (
-            BrokerSeen(silent="did not answer within 3 s"),
+            ObservedBroker(unresponsive="did not answer within 3 s"),
             Severity.WARNING,
-            "broker b-a id 0 at b-a.example:10911 takes connections but did not answer within 3 s",
+            "broker b-a id 0 at b-a.example:10911 accepts connections but did not answer within 3 s",
         ),
     ],
 )
-def test_addresses_that_do_not_answer(met: BrokerSeen, severity: Severity, text: str) -> None:
+def test_addresses_that_do_not_answer(met: ObservedBroker, severity: Severity, text: str) -> None:
     found = only(look(addresses={**MET, "b-a.example:10911": met}))
     assert (found.severity, found.check, found.text) == (severity, "reachable", text)
 
@@ -113,8 +113,8 @@ def test_an_address_that_two_advertise() -> None:
 def test_a_loopback_address_is_wrong_unless_the_nameserver_is_here_too() -> None:
     local = (group("b-c", m0="127.0.0.1:10911"), {"orders": queues("b-c")})
     found = only(look([view("n1:9876", [*HEALTHY, local])]))
-    assert "advertises 127.0.0.1:10911, where only its own machine finds it" in found.text
-    here = [NameServerSeen(who="127.0.0.1:9876", local=True), NameServerSeen(who="127.0.0.1:9877", local=True)]
+    assert "advertises 127.0.0.1:10911, which only its own machine can reach" in found.text
+    here = [ObservedNameServer(who="127.0.0.1:9876", local=True), ObservedNameServer(who="127.0.0.1:9877", local=True)]
     assert look([view("127.0.0.1:9876", [*HEALTHY, local])], nameservers=here) == []
 
 
@@ -124,7 +124,7 @@ def test_one_name_in_two_clusters() -> None:
         broker_addr_table=seen.info.broker_addr_table, cluster_addr_table={"c1": ["b-a", "b-b"], "c2": ["b-a"]}
     )
     found = only(look([View(who="n1:9876", info=mixed, routes=seen.routes)]))
-    assert found.text == "broker name b-a is used in clusters c1, c2: their members are mixed up"
+    assert found.text == "broker name b-a is used in clusters c1, c2: their members are mixed"
 
 
 def test_a_broker_that_was_wiped() -> None:
@@ -144,13 +144,13 @@ def test_topics_on_one_broker() -> None:
     alone = [on("b-a", "orders", *(f"t{number:02}" for number in range(12))), HEALTHY[1]]
     found = only(look([view("n1:9876", alone)]))
     assert found.severity is Severity.WARNING
-    assert found.text.startswith("12 topics on broker b-a alone: t00, t01, ")
+    assert found.text.startswith("12 topics only on broker b-a: t00, t01, ")
     assert found.text.endswith("t09 and 2 more")
 
 
 def test_in_a_cluster_of_one_broker_that_is_a_note() -> None:
     found = only(look([view("n1:9876", [on("b-a", "orders", "%RETRY%g", "rmq_sys_x", "c1_REPLY_TOPIC")])]))
-    assert (found.severity, found.text) == (Severity.NOTE, "1 topic on broker b-a alone: orders")
+    assert (found.severity, found.text) == (Severity.NOTE, "1 topic only on broker b-a: orders")
 
 
 def test_an_order_that_no_client_can_use() -> None:
@@ -160,19 +160,19 @@ def test_an_order_that_no_client_can_use() -> None:
 
 
 def test_a_clock_that_is_ahead() -> None:
-    ahead = BrokerSeen(version=513, boot_ms=NOW_MS + 3_600_000)
+    ahead = ObservedBroker(version=513, boot_ms=NOW_MS + 3_600_000)
     found = only(look(addresses={**MET, "b-a.example:10911": ahead}))
     assert found.check == "clock"
-    assert "ahead of the one here by 3600 s" in found.text
-    before = BrokerSeen(version=513, boot_ms=NOW_MS - 1)
+    assert "is 3600 s or more ahead of the local clock" in found.text
+    before = ObservedBroker(version=513, boot_ms=NOW_MS - 1)
     assert look(addresses={**MET, "b-a.example:10911": before}) == []
 
 
 def test_versions() -> None:
-    old = BrokerSeen(version=401)
+    old = ObservedBroker(version=401)
     found = only(look(addresses={**MET, "b-a.example:10911": old}))
     assert found.text == "brokers run different versions: 4.9.4: b-a.example:10911; 5.5.0: b-b.example:10911"
-    servers = [TWO[0], NameServerSeen(who="n2:9876", version=317, tls=True)]
+    servers = [TWO[0], ObservedNameServer(who="n2:9876", version=317, tls=True)]
     assert "NameServers run different versions: 4.5.2" in only(look(nameservers=servers)).text
 
 
@@ -198,22 +198,23 @@ def test_version_texts(version: int, text: str) -> None:
     [(-1, "the certificate of n1:9876 expired"), (1, "the certificate of n1:9876 expires in 1 day"), (30, None)],
 )
 def test_certificates(days: int, text: str | None) -> None:
-    server = NameServerSeen(who="n1:9876", version=513, tls=True, certificate_until_ms=NOW_MS + days * DAY_MS)
+    server = ObservedNameServer(who="n1:9876", version=513, tls=True, certificate_until_ms=NOW_MS + days * DAY_MS)
     found = look(nameservers=[server, TWO[1]])
     assert [finding.text for finding in found] == ([] if text is None else [text])
 
 
 def test_no_tls_is_a_note_unless_it_is_here() -> None:
-    plain = NameServerSeen(who="n1:9876", version=513, tls=False)
+    plain = ObservedNameServer(who="n1:9876", version=513, tls=False)
     found = only(look(nameservers=[plain, TWO[1]]))
     assert (found.severity, found.check) == (Severity.NOTE, "tls")
-    local = NameServerSeen(who="127.0.0.1:9876", version=513, tls=False, local=True)
+    local = ObservedNameServer(who="127.0.0.1:9876", version=513, tls=False, local=True)
     assert look(nameservers=[local, TWO[1]]) == []
 
 
 def test_the_worst_comes_first() -> None:
-    dead = NameServerSeen(who="n3:9876", why_not="n3:9876: is gone")
+    dead = ObservedNameServer(who="n3:9876", failure="n3:9876: is gone")
     found = look(
-        nameservers=[*TWO, dead, NameServerSeen(who="n4", tls=False, version=513)], disagreements=["something differs"]
+        nameservers=[*TWO, dead, ObservedNameServer(who="n4", tls=False, version=513)],
+        disagreements=["something differs"],
     )
     assert [finding.severity for finding in found] == [Severity.ERROR, Severity.WARNING, Severity.NOTE]

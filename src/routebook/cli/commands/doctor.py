@@ -22,7 +22,7 @@ from routebook.cli.probe import probe_broker, probe_nameserver
 from routebook.cli.survey import survey
 from routebook.client.queues import check_order
 from routebook.disagreements import View, disagreements
-from routebook.doctor import Finding, Seen, Severity, findings
+from routebook.doctor import Finding, Observation, Severity, findings
 from routebook.errors import MalformedRoute
 
 _PROBES_AT_ONCE: Final = 64
@@ -38,24 +38,24 @@ def doctor(*, as_json: bool, servers: NameServerOptions) -> int:
     Connects to every advertised broker address. The exit code is 1 if there is an error or a warning, 3 if no
     NameServer responds.
     """
-    seen = asyncio.run(_examine(servers))
-    if not seen.views:
-        for server in seen.nameservers:
-            print_error(server.why_not or f"{server.who} does not respond")
+    observed = asyncio.run(_examine(servers))
+    if not observed.views:
+        for server in observed.nameservers:
+            print_error(server.failure or f"{server.who} does not respond")
         return EXIT_UNREACHABLE
-    found = findings(seen)
+    found = findings(observed)
     if as_json:
-        print_json({"healthy": _is_healthy(found), "findings": found, "looked_at": _counts(seen)})
+        print_json({"healthy": _is_healthy(found), "findings": found, "looked_at": _counts(observed)})
     else:
-        _print(seen, found)
+        _print(observed, found)
     return EXIT_OK if _is_healthy(found) else EXIT_NO
 
 
-async def _examine(servers: NameServerOptions) -> Seen:
+async def _examine(servers: NameServerOptions) -> Observation:
     addresses, timeout_s, tls = servers.addresses(), servers.timeout_s, servers.tls_context()
     with ProgressBar("checking") as progress:
         met = await asyncio.gather(*(probe_nameserver(address, timeout_s=timeout_s, tls=tls) for address in addresses))
-        answering = [address for address, server in zip(addresses, met, strict=True) if server.why_not is None]
+        answering = [address for address, server in zip(addresses, met, strict=True) if server.failure is None]
         surveyed = await survey(answering, servers, progress=progress)
         advertised = {
             addr
@@ -69,7 +69,7 @@ async def _examine(servers: NameServerOptions) -> Seen:
             progress=progress,
             concurrency=_PROBES_AT_ONCE,
         )
-    return Seen(
+    return Observation(
         nameservers=[*met],
         views=surveyed.views,
         addresses=brokers,
@@ -94,15 +94,15 @@ def _is_healthy(found: list[Finding]) -> bool:
     return all(finding.severity is Severity.NOTE for finding in found)
 
 
-def _counts(seen: Seen) -> dict[str, int]:
+def _counts(observed: Observation) -> dict[str, int]:
     return {
-        "nameservers": len(seen.nameservers),
-        "brokers": len(seen.addresses),
-        "topics": len({topic for view in seen.views for topic in view.routes}),
+        "nameservers": len(observed.nameservers),
+        "brokers": len(observed.addresses),
+        "topics": len({topic for view in observed.views for topic in view.routes}),
     }
 
 
-def _print(seen: Seen, found: list[Finding]) -> None:
+def _print(observed: Observation, found: list[Finding]) -> None:
     for finding in found:
         print_line(f"{finding.severity}: {finding.text}", colour=_COLOURS[finding.severity], of=len(finding.severity))
         print_line(finding.advice, indent=4)
@@ -111,5 +111,5 @@ def _print(seen: Seen, found: list[Finding]) -> None:
         for severity in Severity
         if (count := sum(finding.severity is severity for finding in found))
     ]
-    checked = ", ".join(f"{count} {what[:-1] if count == 1 else what}" for what, count in _counts(seen).items())
+    checked = ", ".join(f"{count} {what[:-1] if count == 1 else what}" for what, count in _counts(observed).items())
     print_line(f"{', '.join(counts) or 'no problems'}; checked {checked.replace('nameserver', 'NameServer')}")

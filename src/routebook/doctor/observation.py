@@ -1,4 +1,4 @@
-"""What the doctor looks at, and what it finds."""
+"""The observations that the checks examine, and their findings."""
 
 from enum import StrEnum
 from typing import Final
@@ -10,7 +10,7 @@ from routebook.model import BrokerData, QueueData
 
 
 class Severity(StrEnum):
-    """Errors and warnings are wrong; a note is worth knowing."""
+    """Errors and warnings are problems; a note is information."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -18,7 +18,7 @@ class Severity(StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing: what it is, and what to do about it."""
+    """A problem, and what to do about it."""
 
     severity: Severity
     check: str
@@ -27,65 +27,65 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def error(check: str, text: str, advice: str) -> Finding:
-    """Something does not work."""
+    """A finding about something that does not work."""
     return Finding(severity=Severity.ERROR, check=check, text=text, advice=advice)
 
 
 def warning(check: str, text: str, advice: str) -> Finding:
-    """Something will not work, or not as wanted."""
+    """A finding about something that may fail or is probably a mistake."""
     return Finding(severity=Severity.WARNING, check=check, text=text, advice=advice)
 
 
 def note(check: str, text: str, advice: str) -> Finding:
-    """Something to know."""
+    """A finding for information."""
     return Finding(severity=Severity.NOTE, check=check, text=text, advice=advice)
 
 
-class NameServerSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """One NameServer as it answered, or why it did not."""
+class ObservedNameServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A NameServer: its answers, or why it did not answer."""
 
     who: str
     local: bool = False
-    why_not: str | None = None
+    failure: str | None = None
     version: int | None = None
-    tls: bool | None = None  # None: not looked at
+    tls: bool | None = None  # None: not checked
     certificate_until_ms: int | None = None
 
 
-class BrokerSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """One advertised address as it was met."""
+class ObservedBroker(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker address that NameServers list."""
 
-    why_not: str | None = None  # it takes no connection
-    silent: str | None = None  # it takes connections, and answers nothing that a broker answers
+    failure: str | None = None  # the connection failed
+    unresponsive: str | None = None  # it accepts connections, but does not answer like a broker
     version: int | None = None
     boot_ms: int | None = None
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the doctor looks at."""
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """The input of all checks."""
 
-    nameservers: list[NameServerSeen]
+    nameservers: list[ObservedNameServer]
     views: list[View]
-    addresses: dict[str, BrokerSeen]
+    addresses: dict[str, ObservedBroker]
     now_ms: int
-    disagreements: list[str] = []  # each in a sentence
-    unusable_orders: dict[str, str] = {}  # topic → why clients cannot use its order
+    disagreements: list[str] = []  # one sentence each
+    unusable_orders: dict[str, str] = {}  # topic → why its order configuration is invalid
 
 
-def groups(seen: Seen) -> dict[str, BrokerData]:
-    """Every broker group, with the members that any NameServer names; where they differ, the first one's word."""
+def groups(observed: Observation) -> dict[str, BrokerData]:
+    """All broker groups with the members of all NameServers; if they differ, the first NameServer counts."""
     found: dict[str, BrokerData] = {}
-    for view in seen.views:
+    for view in observed.views:
         for name, data in view.info.broker_addr_table.items():
             known = found.get(name, data)
             found[name] = msgspec.structs.replace(known, broker_addrs={**data.broker_addrs, **known.broker_addrs})
     return dict(sorted(found.items()))
 
 
-def entries(seen: Seen) -> dict[str, dict[str, QueueData]]:
-    """Topic → broker → queues."""
+def entries(observed: Observation) -> dict[str, dict[str, QueueData]]:
+    """Queues by topic and broker."""
     found: dict[str, dict[str, QueueData]] = {}
-    for view in seen.views:
+    for view in observed.views:
         for topic, route in view.routes.items():
             for data in route.queue_datas:
                 found.setdefault(topic, {}).setdefault(data.broker_name, data)
@@ -93,12 +93,12 @@ def entries(seen: Seen) -> dict[str, dict[str, QueueData]]:
 
 
 def is_local(addr: str) -> bool:
-    """Whether only its own machine finds it there."""
+    """Whether this is a loopback address."""
     host = addr.rpartition(":")[0].strip("[]")
     return host.startswith("127.") or host in {"localhost", "::1"}
 
 
-_NAMED: Final = 10  # so many names stand in a sentence
+_MAX_NAMES: Final = 10  # in one sentence
 
 
 def counted(items: int | list[str], what: str) -> str:
@@ -107,5 +107,5 @@ def counted(items: int | list[str], what: str) -> str:
 
 
 def listed(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more
