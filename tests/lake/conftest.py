@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from routebook.lake.spark.session import SessionOptions, open_session
-from tests.support.lake import SmallLake
+from tests.support.lake import SparkLake
 
 # Tiny data: planning and compiling take nearly all the time. Without code generation and with the C1 compiler only, the
 # case folders need less than half the CPU time. tests/lake/test_built_lake.py runs a build with the product's settings.
@@ -54,6 +54,6 @@ def lake_spark(_session: SparkSession) -> SparkSession:
 
 
 @pytest.fixture
-def small_lake(lake_spark: SparkSession, lake_home: Path) -> SmallLake:
+def small_lake(lake_spark: SparkSession, lake_home: Path) -> SparkLake:
     """An empty lake with one step."""
-    return SmallLake(lake_spark, lake_home)
+    return SparkLake(lake_spark, lake_home)

@@ -1,76 +1,105 @@
-"""Any order, duplication and split of the same events over several refreshes gives the tables of one full build."""
+"""Events in any order, with duplicates, split over several refreshes, give the same tables as one full build."""
 
 import json
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from routebook.lake.build.steps import STEPS
 from tests.support.bronze import from_lines
 from tests.support.lake_refresh import needed, refreshed
-from tests.support.lake_story import story
+from tests.support.random_broker_journal import random_broker_journal
+from tests.support.random_route_journal import random_route_journal
 
-TABLES = (
-    "observed",
-    "broker_spans",
-    "broker_sessions",
-    "broker_availability_daily",
-    "broker_flaps",
-    "heartbeat_quality",
-    "detector_tradeoff",
+PARTS = 3
+
+
+class Subject(NamedTuple):
+    """Random journals, and the tables to compare."""
+
+    journal: Callable[[int], list[str]]
+    journals: int  # in one lake, with different names: a refresh of many journals takes no longer than of one
+    tables: tuple[str, ...]
+
+
+BROKERS = Subject(
+    random_broker_journal,
+    20,
+    (
+        "observed",
+        "broker_spans",
+        "broker_sessions",
+        "broker_availability_daily",
+        "broker_flaps",
+        "heartbeat_quality",
+        "detector_tradeoff",
+    ),
 )
-_PARTS = 3
-_STORIES = 20  # in one lake, each with NameServers of its own: a refresh takes as long for one as for many
-
-
-@st.composite
-def deliveries(draw: st.DrawFn) -> tuple[list[str], list[list[str]]]:
-    """Stories, and how they come: each in parts of its own, in any order, some of it twice."""
-    numbers = draw(st.lists(st.integers(0, 1_000_000), min_size=_STORIES, max_size=_STORIES, unique=True))
-    lines: list[str] = []
-    parts: list[list[str]] = [[] for _ in range(_PARTS)]
-    for number in numbers:
-        told = story(number)
-        lines += told
-        order = draw(st.sampled_from(["segments", "late segments", "any"]))
-        if order == "any":
-            told = Random(number).sample(told, len(told))
-        cuts = sorted(draw(st.lists(st.integers(0, len(told)), min_size=_PARTS - 1, max_size=_PARTS - 1)))
-        segments = [told[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(told)], strict=True)]
-        if order == "late segments":
-            segments = draw(st.permutations(segments))
-        segments[-1] = [*segments[-1], *draw(st.sampled_from(segments))]
-        for part, segment in zip(parts, segments, strict=True):
-            part += segment
-    return lines, [part for part in parts if part]
+ROUTES = Subject(
+    random_route_journal,
+    40,
+    (
+        "topic_spans",
+        "route_timeline",
+        "topic_placement",
+        "differences",
+        "ns_divergence",
+        "convergence",
+        "lookup_demand",
+        "outage_impact",
+        "admin_audit",
+    ),
+)
 
 
 @pytest.mark.slow
 @pytest.mark.lake_long
-@settings(
-    max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate]
+@pytest.mark.parametrize(
+    "subject", [BROKERS] * 3 + [ROUTES] * 2, ids=lambda subject: subject.journal.__name__.split("_")[1]
 )
-@given(deliveries())
-def test_tables_do_not_depend_on_how_events_come(
-    spark: SparkSession, delivery: tuple[list[str], list[list[str]]]
-) -> None:
-    lines, parts = delivery
-    whole = _tables(spark, [lines])
-    split = _tables(spark, parts)
-    for table in TABLES:
-        assert split[table] == whole[table], table
+def test_tables_do_not_depend_on_the_order_of_events(subject: Subject, spark: SparkSession) -> None:
+    seed = random.getrandbits(32)  # pytest-randomly prints the seed of `random`
+    draw = Random(seed)
+    lines: list[str] = []
+    parts: list[list[str]] = [[] for _ in range(PARTS)]
+    for _ in range(subject.journals):
+        journal = subject.journal(draw.randrange(1_000_000))
+        lines += journal
+        for part, segment in zip(parts, _segments(journal, draw), strict=True):
+            part += segment
+    whole, split = _tables(spark, subject.tables, [lines]), _tables(spark, subject.tables, parts)
+    for table in subject.tables:
+        assert whole[table], (seed, table)
+        assert split[table] == whole[table], (seed, table)
 
 
-def _tables(spark: SparkSession, parts: Sequence[list[str]]) -> dict[str, list[str]]:
-    made = refreshed(needed(STEPS, *TABLES), [from_lines(spark, part) for part in parts])
-    return {table: sorted(_text(row.asDict(recursive=True)) for row in made[table].collect()) for table in TABLES}
+def _segments(lines: list[str], draw: Random) -> list[list[str]]:
+    """In order, with a late segment, or in random order; some segments twice."""
+    order = draw.choice(["segments", "late segments", "any"])
+    if order == "any":
+        lines = draw.sample(lines, len(lines))
+    cuts = sorted(draw.choices(range(len(lines) + 1), k=PARTS - 1))
+    segments = [lines[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(lines)], strict=True)]
+    if order == "late segments":
+        draw.shuffle(segments)
+    segments[-1] = [*segments[-1], *draw.choice(segments)]
+    return segments
+
+
+def _tables(spark: SparkSession, tables: Sequence[str], parts: Sequence[list[str]]) -> dict[str, list[str]]:
+    made = refreshed(needed(STEPS, *tables), [from_lines(spark, part) for part in parts if part])
+    return {table: sorted(_text(row.asDict(recursive=True)) for row in made[table].collect()) for table in tables}
 
 
 def _text(row: dict[str, Any]) -> str:
-    rounded = {name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()}
-    return json.dumps(rounded, sort_keys=True, default=str)
+    return json.dumps({name: _plain(value) for name, value in row.items()}, sort_keys=True, default=str)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, 6)
+    return {str(key): value[key] for key in value} if isinstance(value, dict) else value

@@ -1,4 +1,4 @@
-"""What people who mistype see at once: no Spark is started to tell them."""
+"""`routebook lake build` reports wrong usage before it starts Spark."""
 
 from pathlib import Path
 
@@ -9,30 +9,30 @@ from routebook.lake.lock import LakeLock
 from tests.support.lake import numbered, write_rolled
 
 
-def failed(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:
+def run_lake(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:
     code = main(["lake", *args])
     return code, capsys.readouterr().err
 
 
-def test_a_folder_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, told = failed(capsys, "build", "--journal", str(tmp_path / "none"), "--lake", str(tmp_path / "lake"))
-    assert (code, told.count("\n")) == (2, 1)
-    assert "no such folder" in told
+def test_a_missing_journal_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, error = run_lake(capsys, "build", "--journal", str(tmp_path / "none"), "--lake", str(tmp_path / "lake"))
+    assert (code, error.count("\n")) == (2, 1)
+    assert "no such folder" in error
     assert not (tmp_path / "lake").exists()
 
 
-def test_a_folder_that_is_no_journal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_folder_without_segments(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "photo.jpg").touch()
-    code, told = failed(capsys, "build", "--journal", str(tmp_path), "--lake", str(tmp_path / "lake"))
+    code, error = run_lake(capsys, "build", "--journal", str(tmp_path), "--lake", str(tmp_path / "lake"))
     assert code == 2
-    assert "not a journal: it has 1 files, but no segment" in told
+    assert "not a journal: it has 1 files, but no segment" in error
 
 
 def test_a_file_instead_of_a_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = write_rolled(tmp_path, 1, 1, numbered("n", [1]))
-    code, told = failed(capsys, "build", "--journal", str(path), "--lake", str(tmp_path / "lake"))
+    code, error = run_lake(capsys, "build", "--journal", str(path), "--lake", str(tmp_path / "lake"))
     assert code == 2
-    assert "give the folder that contains it" in told
+    assert "give the folder that contains it" in error
 
 
 @pytest.mark.parametrize(
@@ -44,28 +44,30 @@ def test_a_file_instead_of_a_folder(capsys: pytest.CaptureFixture[str], tmp_path
         (("backfill", "--from", "2026-01-02", "--to", "2026-01-01"), "is before --from"),
     ],
 )
-def test_options_that_cannot_be(
+def test_invalid_options(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, args: tuple[str, ...], expected: str
 ) -> None:
-    code, told = failed(capsys, *args, "--lake", str(tmp_path / "lake"))
+    code, error = run_lake(capsys, *args, "--lake", str(tmp_path / "lake"))
     assert code == 2
-    assert expected in told
+    assert expected in error
 
 
-def test_a_lake_elsewhere_needs_a_catalog(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_remote_lake_needs_a_catalog(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, 1, numbered("n", [1]))
-    code, told = failed(capsys, "build", "--journal", str(tmp_path), "--lake", "s3a://bucket/lake")
+    code, error = run_lake(capsys, "build", "--journal", str(tmp_path), "--lake", "s3a://bucket/lake")
     assert code == 2
-    assert "--conf spark.sql.catalog.routebook.type=rest" in told
+    assert "--conf spark.sql.catalog.routebook.type=rest" in error
 
 
-def test_a_second_build_names_the_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_second_build_reports_the_lock_holder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     write_rolled(tmp_path / "journal", 1, 1, numbered("n", [1]))
     first = LakeLock(tmp_path / "lake")
     first.acquire("follow")
     try:
-        code, told = failed(capsys, "build", "--journal", str(tmp_path / "journal"), "--lake", str(tmp_path / "lake"))
+        code, error = run_lake(
+            capsys, "build", "--journal", str(tmp_path / "journal"), "--lake", str(tmp_path / "lake")
+        )
     finally:
         first.close()
     assert code == 1
-    assert "(lake follow)" in told
+    assert "(lake follow)" in error

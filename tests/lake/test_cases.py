@@ -1,14 +1,14 @@
-"""Case folders: a small journal, and the rows that one table has of it.
+"""Case folders: a small journal, and the expected rows of one table.
 
-    tests/lake/cases/<table>/<case>/journal.jsonl     lines as one NameServer or several of them write them
-    tests/lake/cases/<table>/<case>/expected.jsonl    the rows, with those columns that the case is about
-    tests/lake/cases/<table>/<case>/why.md            in a line, what it shows
+    tests/lake/cases/<table>/<case>/journal.jsonl     the lines of one or several NameServers
+    tests/lake/cases/<table>/<case>/expected.jsonl    the rows, with the columns that the case is about
+    tests/lake/cases/<table>/<case>/why.md            the rule that the case demonstrates, in one line
 
-Lines of the journal may leave out `v`, `ns`, `boot` and `seq`: 1, "ns-1", "b1" and the line's number. `at` may be a
-time such as "2026-01-01T10:00:00" (UTC), and `minute_ms` and `since_ms`, too. A line that begins with // is a comment.
+The defaults of `v`, `ns`, `boot` and `seq` are 1, "ns-1", "b1" and the line number. `at`, `minute_ms` and `since_ms`
+can be times such as "2026-01-01T10:00:00" (UTC). Lines that begin with // are comments.
 
-Each case is built twice: at once, and in two refreshes, so that the second finds what the first left open. Cases of
-tables that look at one NameServer at a time are built together, each with NameServers of its own: Spark is slow.
+Each case is built twice: in one refresh and in two, so that the second one continues open rows. All cases are built in
+one lake, with different NameServers and brokers: a build takes as long for one case as for all.
 """
 
 import json
@@ -49,13 +49,13 @@ def test_rows_are_as_expected(folder: Path, way: str, spark: SparkSession) -> No
 
 
 @pytest.mark.parametrize("folder", _folders(), ids=_name)
-def test_a_case_says_why(folder: Path) -> None:
+def test_every_case_has_a_description(folder: Path) -> None:
     assert (folder / "why.md").read_text().strip()
     assert (folder / "expected.jsonl").exists()
 
 
 def rows_of(folder: Path, way: str, spark: SparkSession) -> list[dict[str, Any]]:
-    """What the case's table has of the case's journal."""
+    """The rows of the case's table that come from the case's journal."""
     mark = _mark(folder)
     rows = _together(way, spark)[folder.parent.name]
     return [
@@ -78,7 +78,7 @@ def _together(way: str, spark: SparkSession) -> dict[str, list[dict[str, Any]]]:
 
 
 def _mark(folder: Path) -> str:
-    """What the case's NameServers and brokers have before their names."""
+    """The prefix of the names of the case's NameServers and brokers."""
     return f"{_name(folder)}|"
 
 

@@ -1,4 +1,4 @@
-"""A real cluster: a master and two workers as processes, the wheel through spark-submit, an executor killed midway."""
+"""A build on a Spark cluster of one master and two workers, with spark-submit and the wheel; one executor is killed."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def free_port() -> int:
 
 @contextmanager
 def daemon(folder: Path, name: str, *args: str) -> Iterator[int]:
-    """One of Spark's own servers, ended whatever happens; gives its process id."""
+    """Run a Spark master or worker; yields its process id."""
     command = [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *args]
     with (folder / "daemons.log").open("ab") as log:
         process = subprocess.Popen(
@@ -65,7 +65,7 @@ def listening(port: int) -> bool:
 
 
 def executors_of(workers: list[int]) -> list[int]:
-    """Processes that these workers started."""
+    """The executor processes of these workers."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -91,7 +91,7 @@ def wheel(folder: Path) -> Path:
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc to find executors")
-def test_a_cluster_that_loses_an_executor_makes_the_same_tables(tmp_path: Path) -> None:
+def test_a_cluster_that_loses_an_executor_builds_the_same_tables(tmp_path: Path) -> None:
     for ns in ("n1", "n2"):
         for first in range(1, 4001, 500):
             lines = [

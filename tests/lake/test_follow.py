@@ -1,4 +1,4 @@
-"""What `follow` tells of itself in `status.json`: what it is at, how much the lake has, and how far behind it is."""
+"""`follow` reports its activity, the size of the lake and its backlog in `status.json`."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ import pytest
 from routebook.lake.build import follow
 from routebook.lake.build.follow import Follower
 from routebook.lake.status import State, Status, read_status, write_status
-from tests.support.lake import SmallLake, numbered, write_rolled
+from tests.support.lake import SparkLake, numbered, write_rolled
 
 
-def test_a_pass_tells_how_far_it_is_and_how_much_there_is(
-    small_lake: SmallLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_pass_reports_progress_and_backlog(
+    small_lake: SparkLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = tmp_path / "journal"
     write_rolled(journal, 1, 40, numbered("n", range(1, 41)))

@@ -1,4 +1,4 @@
-"""Histograms as Columns say what routebook.rollup says of the same numbers."""
+"""Histograms as Spark Columns give the same results as routebook.rollup."""
 
 from random import Random
 
@@ -13,7 +13,7 @@ from routebook.rollup import percentile as percentile_of
 SHARES = (0.0, 0.01, 0.29, 0.5, 0.57, 0.99, 1.0)
 
 
-def test_floors_are_the_same(spark: SparkSession) -> None:
+def test_bucket_floors_are_equal(spark: SparkSession) -> None:
     buckets = sorted(
         {bucket_of(value) for value in [*range(200), *(2**k + d for k in range(8, 40) for d in (-1, 0, 9))]}
     )
@@ -22,7 +22,7 @@ def test_floors_are_the_same(spark: SparkSession) -> None:
     assert found == [floor_of(bucket) for bucket in buckets]
 
 
-def test_percentiles_are_the_same(spark: SparkSession) -> None:
+def test_percentiles_are_equal(spark: SparkSession) -> None:
     draw = Random(7)
     histograms: list[dict[int, int]] = [{}]
     for size in (1, 2, 3, 5, 20, 100):

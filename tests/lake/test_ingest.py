@@ -1,4 +1,4 @@
-"""Every event comes in once, whatever is read twice or half; what is no event is set aside with its place."""
+"""Ingest: every event is stored once, and lines that are not events are quarantined with their location."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ import pytest
 
 from routebook.lake.build.counts import Counts
 from routebook.lake.build.holes import NO_SEGMENT
-from tests.support.lake import SmallLake, line, numbered, write_open, write_rolled
+from tests.support.lake import SparkLake, line, numbered, write_open, write_rolled
 
 
 def reconciled(counts: Counts) -> Counts:
@@ -17,12 +17,12 @@ def reconciled(counts: Counts) -> Counts:
 
 
 @pytest.mark.slow
-def test_open_then_rolled_then_copied(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_open_rolled_and_copied_segments_add_every_event_once(small_lake: SparkLake, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     pipeline = small_lake.pipeline()
     open_segment = write_open(journal, 1, numbered("n", range(1, 6)), unfinished='{"v":1,"ns":"n","se')
     first = reconciled(pipeline.build([str(journal)]).counts)
-    assert (first.events, first.quarantined) == (5, 0), "a line that is being written is no error"
+    assert (first.events, first.quarantined) == (5, 0), "an incomplete last line is not an error"
 
     write_open(journal, 1, numbered("n", range(1, 9)))
     second = reconciled(pipeline.build([str(journal)]).counts)
@@ -44,7 +44,7 @@ def test_open_then_rolled_then_copied(small_lake: SmallLake, tmp_path: Path) -> 
     assert pipeline.build([str(journal), str(backup)]).build_id is None, "nothing is new"
 
 
-def test_what_is_no_event_is_set_aside_with_its_place(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_invalid_lines_are_quarantined_with_their_location(small_lake: SparkLake, tmp_path: Path) -> None:
     good = numbered("n", range(1, 20))
     lines = [
         good[0],
@@ -58,7 +58,7 @@ def test_what_is_no_event_is_set_aside_with_its_place(small_lake: SmallLake, tmp
         line("n", 3, "broker_down", cluster="C"),
         line("n", 4, "heartbeat_minute", cluster="C", broker="b", addr="a", minute_ms=0, count="many"),
         good[4] + good[5],
-        line("n", 7, "a_kind_of_tomorrow", count="many"),
+        line("n", 7, "future_kind", count="many"),
         good[7],
     ]
     path = write_rolled(tmp_path, 1, 8, lines)
@@ -80,16 +80,14 @@ def test_what_is_no_event_is_set_aside_with_its_place(small_lake: SmallLake, tmp
     assert counts.other_version == 1
     assert small_lake.numbers("n") == [1, 5, 7, 8, 9, 10, 11]
     raw = [row for row in small_lake.rows("bronze.events", "seq", "kind", "raw") if row[2] is not None]
-    assert raw == [(7, "a_kind_of_tomorrow", lines[11])]
+    assert raw == [(7, "future_kind", lines[11])]
     again = reconciled(small_lake.pipeline().build([str(tmp_path)]).counts)
     assert again.read == 0
     assert len(small_lake.quarantine()) == 10
 
 
 @pytest.mark.slow
-def test_damaged_files_are_read_as_far_as_that_goes_and_again_when_they_are_mended(
-    small_lake: SmallLake, tmp_path: Path
-) -> None:
+def test_damaged_files_are_read_up_to_the_damage_and_again_when_repaired(small_lake: SparkLake, tmp_path: Path) -> None:
     many = numbered("n", range(1, 3001))
     cut = write_rolled(
         tmp_path, 1, 3000, [*many[:2999], line("n", 3000, key=os.urandom(60_000).hex(), before="", after="")]
@@ -112,7 +110,7 @@ def test_damaged_files_are_read_as_far_as_that_goes_and_again_when_they_are_mend
     assert small_lake.numbers("n") == list(range(1, 3003))
 
 
-def test_holes_are_told_and_explained(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_gaps_are_recorded_with_their_reason(small_lake: SparkLake, tmp_path: Path) -> None:
     hole = line("n", 21, "journal_hole", first_missing=11, last_missing=20, count=10, why="crash", certain=False)
     write_rolled(tmp_path, 1, 5, numbered("n", range(1, 6)))
     write_rolled(tmp_path, 8, 22, [*numbered("n", range(8, 11)), hole, *numbered("n", [22])])
@@ -121,14 +119,14 @@ def test_holes_are_told_and_explained(small_lake: SmallLake, tmp_path: Path) -> 
     assert small_lake.rows("meta.holes") == [("n", 11, 20, "crash", False), ("n", 6, 7, NO_SEGMENT, True)]
     assert (outcome.holes, outcome.missing) == (2, 2)
 
-    write_rolled(tmp_path, 6, 7, numbered("n", [6, 7]))  # it was only late
+    write_rolled(tmp_path, 6, 7, numbered("n", [6, 7]))  # it was late
     pipeline.build([str(tmp_path)])
     assert small_lake.rows("meta.holes") == [("n", 11, 20, "crash", False)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["with space", "a{b,c}", "100%", "plus+[x]"])
-def test_folders_may_have_any_name(small_lake: SmallLake, tmp_path: Path, name: str) -> None:
+def test_folder_names_with_special_characters(small_lake: SparkLake, tmp_path: Path, name: str) -> None:
     write_rolled(tmp_path / name, 1, 2, [*numbered("n", [1, 2]), "nonsense"])
     write_rolled(tmp_path / "plain", 1, 2, numbered("m", [1, 2]))
     write_open(tmp_path / name, 3, numbered("n", [3]))

@@ -1,4 +1,4 @@
-"""Real processes: a build that is killed at some point and run again, and `follow` beside a journal that grows."""
+"""Builds as processes: killed and repeated, and `follow` with a growing journal."""
 
 import os
 import random
@@ -15,7 +15,7 @@ from tests.support.lake_processes import LIMIT_S, commits, contents, finish, kil
 pytestmark = [pytest.mark.slow, pytest.mark.lake_long]
 
 
-def test_a_build_that_is_killed_again_and_again_ends_in_the_same_tables(tmp_path: Path) -> None:
+def test_a_build_killed_several_times_gives_the_same_tables(tmp_path: Path) -> None:
     out = tmp_path / "fleet"
     scenario = load_scenario("eventful-days").sized(brokers=4, topics=6, clients=3)
     Simulation(scenario, days=0.5, seed=7, nameservers=2, start_ms=AT_MS, out=out).run()
@@ -33,7 +33,7 @@ def test_a_build_that_is_killed_again_and_again_ends_in_the_same_tables(tmp_path
     assert contents(lake) == expected
 
 
-def test_follow_keeps_up_and_ends_in_order(tmp_path: Path) -> None:
+def test_follow_reads_new_events_and_stops_cleanly(tmp_path: Path) -> None:
     journal, lake = tmp_path / "journal", tmp_path / "lake"
     write_open(journal, 1, [line("n", 1, "server_started", version="1", listen="a:1"), *numbered("n", [2, 3])])
     process = start("follow", "--journal", str(journal), "--lake", str(lake), "--every", "0.1", "--json")

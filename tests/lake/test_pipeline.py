@@ -1,4 +1,4 @@
-"""Builds: killed ones leave nothing, two at once are one, and every way to the same events gives the same tables."""
+"""Builds with Iceberg tables: incremental, interrupted and concurrent builds, backfill and vacuum."""
 
 import datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from routebook.lake.layout import CATALOG, FORMAT_PROPERTY
 from routebook.lake.lock import LakeLock
 from routebook.lake.tables.meta import BUILDS
 from routebook.lake.tables.table import Layer, RefreshMode, Table
-from tests.support.lake import FEW, SmallLake, line, numbered, write_rolled
+from tests.support.lake import FEW, SparkLake, line, numbered, write_rolled
 
 DAILY = Table(
     name="daily",
@@ -66,18 +66,20 @@ def broker_restarts(seq: int) -> list[str]:
     ]
 
 
-def tables(lake: SmallLake) -> dict[str, list[tuple[Any, ...]]]:
+def tables(lake: SparkLake) -> dict[str, list[tuple[Any, ...]]]:
     return {path: lake.rows(path) for path in ("silver.observed", "gold.daily", "meta.holes")} | {
         "bronze.events": lake.rows("bronze.events", "ns", "seq", "kind")
     }
 
 
-def test_any_way_to_the_same_events_gives_the_same_tables(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_incremental_builds_and_a_backfill_give_the_tables_of_a_full_build(
+    small_lake: SparkLake, tmp_path: Path
+) -> None:
     paths = three_days(tmp_path)
     journals = [str(tmp_path / "n1"), str(tmp_path / "n2")]
     small_lake.pipeline(STEPS).build(journals)
     expected = tables(small_lake)
-    assert len(small_lake.rows("gold.daily")) == 8  # numbers begin with 1, so a minute is in a fourth day
+    assert len(small_lake.rows("gold.daily")) == 8  # numbers begin at 1, so the last minute is on a fourth day
 
     small_lake.empty()
     hidden = {path: path.read_bytes() for path in paths}
@@ -95,7 +97,7 @@ def test_any_way_to_the_same_events_gives_the_same_tables(small_lake: SmallLake,
     assert tables(small_lake) == expected
 
 
-def test_a_backfill_rebuilds_the_days_from_and_to(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_a_backfill_rebuilds_the_days_from_and_to(small_lake: SparkLake, tmp_path: Path) -> None:
     three_days(tmp_path)
     journals = [str(tmp_path / "n1"), str(tmp_path / "n2")]
     small_lake.pipeline(STEPS).build(journals)
@@ -115,7 +117,7 @@ def test_a_backfill_rebuilds_the_days_from_and_to(small_lake: SmallLake, tmp_pat
     assert tables(small_lake) == before
 
 
-def test_a_backfill_with_an_end_includes_events_of_a_killed_build(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_a_backfill_with_an_end_includes_events_of_a_killed_build(small_lake: SparkLake, tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, DAY, [started("n", 1), *numbered("n", range(2, DAY + 1))])
     small_lake.pipeline(STEPS).build([str(tmp_path)])
     write_rolled(tmp_path, DAY + 1, 2 * DAY, numbered("n", range(DAY + 1, 2 * DAY + 1)))
@@ -130,7 +132,7 @@ def test_a_backfill_with_an_end_includes_events_of_a_killed_build(small_lake: Sm
     assert sum(changes for _, _, changes in small_lake.rows("gold.daily")) == 2 * DAY - 1
 
 
-def test_intervals_that_begin_after_a_backfill_stay(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_intervals_that_begin_after_a_backfill_stay(small_lake: SparkLake, tmp_path: Path) -> None:
     lines = {seq: line("n", seq) for seq in range(1, 2 * DAY + 1)} | {1: started("n", 1)}
     for seq in (100, DAY + 100, 2 * DAY - 100):
         lines |= dict(enumerate(broker_restarts(seq), seq))
@@ -154,7 +156,7 @@ def test_intervals_that_begin_after_a_backfill_stay(small_lake: SmallLake, tmp_p
 
 
 @pytest.mark.slow
-def test_a_build_that_dies_midway_is_undone_and_redone(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_an_interrupted_build_is_rolled_back_and_repeated(small_lake: SparkLake, tmp_path: Path) -> None:
     paths = three_days(tmp_path)
     journals = [str(tmp_path / "n1"), str(tmp_path / "n2")]
     small_lake.pipeline(STEPS).build(journals)
@@ -173,13 +175,13 @@ def test_a_build_that_dies_midway_is_undone_and_redone(small_lake: SmallLake, tm
 
     with pytest.raises(RuntimeError, match="killed"):
         small_lake.pipeline((*STEPS[:-1], Step(DAILY, (), die))).build(journals)  # type: ignore[arg-type]  # it dies
-    assert Builds(Store(small_lake.spark), "").last() == published, "readers see what they saw before"
+    assert Builds(Store(small_lake.spark), "").last() == published, "readers still see the previous build"
     small_lake.pipeline(STEPS).build(journals)
     assert tables(small_lake) == expected
 
 
 @pytest.mark.slow
-def test_a_new_column_makes_all_tables_anew(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_a_new_column_rebuilds_all_tables(small_lake: SparkLake, tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, 3, numbered("n", range(1, 4)))
     small_lake.pipeline(STEPS).build([str(tmp_path)])
     wider = DAILY._replace(columns=f"{DAILY.columns}, twice bigint")
@@ -193,7 +195,7 @@ def test_a_new_column_makes_all_tables_anew(small_lake: SmallLake, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_files_that_are_parted_otherwise_are_made_anew(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_a_changed_partition_rebuilds_the_table_once(small_lake: SparkLake, tmp_path: Path) -> None:
     three_days(tmp_path)
     journals = [str(tmp_path / "n1")]
     whole = (*FEW, Step(DAILY._replace(partition=None), (), count_daily))
@@ -204,7 +206,7 @@ def test_files_that_are_parted_otherwise_are_made_anew(small_lake: SmallLake, tm
     assert small_lake.pipeline(STEPS).build(journals).build_id is None, "once"
 
 
-def test_a_lake_of_a_newer_format_is_refused(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_a_lake_with_a_newer_format_is_refused(small_lake: SparkLake, tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, 1, numbered("n", [1]))
     small_lake.pipeline().build([str(tmp_path)])
     name = Store(small_lake.spark).name(BUILDS)
@@ -214,7 +216,7 @@ def test_a_lake_of_a_newer_format_is_refused(small_lake: SmallLake, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_of_two_that_publish_at_once_one_wins(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_the_second_of_two_concurrent_publications_fails(small_lake: SparkLake, tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, 1, numbered("n", [1]))
     small_lake.pipeline().build([str(tmp_path)])
     builds = Builds(Store(small_lake.spark), "here")
@@ -238,7 +240,7 @@ def test_of_two_that_publish_at_once_one_wins(small_lake: SmallLake, tmp_path: P
         publish()
 
 
-def test_a_concurrent_commit_is_a_conflict(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_a_concurrent_commit_is_a_conflict(small_lake: SparkLake, tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, 1, numbered("n", [1]))
     small_lake.pipeline().build([str(tmp_path)])
     store = Store(small_lake.spark)
@@ -252,7 +254,7 @@ def test_a_concurrent_commit_is_a_conflict(small_lake: SmallLake, tmp_path: Path
         store.overwrite(BUILDS, rows, where=fn.col("nowhere") == 2, seen=seen)
 
 
-def test_a_second_build_names_the_first(tmp_path: Path) -> None:
+def test_a_second_build_reports_the_lock_holder(tmp_path: Path) -> None:
     first, second = LakeLock(tmp_path), LakeLock(tmp_path)
     try:
         first.acquire("build")
@@ -266,7 +268,7 @@ def test_a_second_build_names_the_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_vacuum_keeps_what_is_published(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_vacuum_keeps_the_published_build(small_lake: SparkLake, tmp_path: Path) -> None:
     pipeline: Pipeline = small_lake.pipeline(STEPS)
     for first in range(1, 61, 10):
         write_rolled(tmp_path, first, first + 9, numbered("n", range(first, first + 10)))
@@ -287,7 +289,7 @@ def test_vacuum_keeps_what_is_published(small_lake: SmallLake, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_kinds_that_are_not_known_yet_tell_the_time_too(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_events_of_unknown_kinds_extend_the_observed_time(small_lake: SparkLake, tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, 3, [started("n", 1), line("n", 2), line("n", 3, "comet_seen", tail="long")])
     small_lake.pipeline().build([str(tmp_path)])
     last = max(at for (at,) in small_lake.rows("bronze.events", "at"))
@@ -295,7 +297,7 @@ def test_kinds_that_are_not_known_yet_tell_the_time_too(small_lake: SmallLake, t
 
 
 @pytest.mark.slow
-def test_what_ended_on_earlier_days_is_not_written_again(small_lake: SmallLake, tmp_path: Path) -> None:
+def test_partitions_of_earlier_days_are_not_rewritten(small_lake: SparkLake, tmp_path: Path) -> None:
     def files() -> dict[datetime.date | None, set[str]]:
         found = small_lake.spark.sql(f"SELECT partition.to_at_day, file_path FROM {CATALOG}.silver.broker_spans.files")
         parts: dict[datetime.date | None, set[str]] = {}

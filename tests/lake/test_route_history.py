@@ -1,4 +1,4 @@
-"""gold.route_timeline beside routebook.history: two ways to the same past, asked the same questions."""
+"""gold.route_timeline and routebook.history return the same past routes."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,7 +44,7 @@ def _scenario() -> Scenario:
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home whose journal is of a day in which everything happens, masters that slaves stand in for among it."""
+    """A home with the journal of a simulated day with all kinds of faults."""
     out = tmp_path_factory.mktemp("busy") / "fleet"
     Simulation(_scenario(), days=1, seed=7, nameservers=1, start_ms=START_MS, out=out).run()
     home = out.parent / "home"
@@ -55,7 +55,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.lake_long
-def test_it_says_what_history_says(simulated: Path, spark: SparkSession) -> None:
+def test_route_timeline_equals_history(simulated: Path, spark: SparkSession) -> None:
     lines = journal_lines(simulated / "journal")
     cut = len(lines) // 3
     parts = [from_lines(spark, lines[:cut]), from_lines(spark, lines[cut:])]

@@ -1,6 +1,6 @@
-"""The data source `routebook`: journals and live NameServers as tables and streams; every record comes once.
+"""The Spark data source `routebook`: reads journals and live NameServers as tables and streams, every record once.
 
-What it plans and reads is tested beside Spark, which starts several processes for each question; a few with Spark.
+Most tests call the reader directly: Spark starts several processes per query.
 """
 
 import shutil
@@ -44,10 +44,10 @@ def server(tmp_path: Path) -> Iterator[Process]:
 
 
 def rows(schema: StructType = NUMBERS, /, **options: str) -> list[dict[str, Any]]:
-    """What a table over it would hold, read as Spark's tasks read it."""
-    options_ = SourceOptions(options, schema)
-    parts = options_.partitions({}, options_.newest())
-    return [row for part in parts for batch in options_.read(part) for row in batch.to_pylist()]
+    """All rows, read partition by partition as Spark's tasks do."""
+    source = SourceOptions(options, schema)
+    parts = source.partitions({}, source.newest())
+    return [row for part in parts for batch in source.read(part) for row in batch.to_pylist()]
 
 
 def numbers(**options: str) -> list[int]:
@@ -55,7 +55,7 @@ def numbers(**options: str) -> list[int]:
 
 
 class Streaming:
-    """A stream that is asked now and then, as Spark does it."""
+    """A stream that is read batch by batch, as Spark does."""
 
     def __init__(self, **options: str) -> None:
         self._stream = JournalStream(SourceOptions(options, NUMBERS))
@@ -68,17 +68,17 @@ class Streaming:
         return [row["seq"] for part in parts for batch in self._stream.read(part) for row in batch.to_pylist()]
 
 
-def test_open_and_rolled_segments_once_each(tmp_path: Path) -> None:
+def test_open_and_rolled_segments_are_read_once(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.write(0, STARTED, up())
     journal.write(1, added("orders"), roll=False)
-    (tmp_path / "journal" / FIRST_NAME).write_bytes(b"a roll that was interrupted: the rolled one counts")
+    (tmp_path / "journal" / FIRST_NAME).write_bytes(b"an interrupted roll: the rolled segment counts")
     assert numbers(path=str(tmp_path / "journal")) == [1, 2, 3]
     assert numbers(path=str(tmp_path)) == [1, 2, 3]
     assert numbers(path=f"file://{tmp_path}") == [1, 2, 3]
 
 
-def test_a_stream_goes_on_by_number_not_by_file(tmp_path: Path) -> None:
+def test_a_stream_continues_by_number_not_by_file(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     folder = tmp_path / "journal"
     journal.write(0, STARTED, up())
@@ -97,15 +97,15 @@ def test_a_stream_goes_on_by_number_not_by_file(tmp_path: Path) -> None:
     assert streaming.more() == [5]
 
 
-def test_a_segment_that_is_rolled_between_planning_and_reading(tmp_path: Path) -> None:
+def test_a_segment_rolled_between_planning_and_reading(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.write(0, STARTED, up(), roll=False)
-    options_ = SourceOptions({"path": str(tmp_path)}, NUMBERS)
-    (part,) = options_.partitions({}, options_.newest())
+    source = SourceOptions({"path": str(tmp_path)}, NUMBERS)
+    (part,) = source.partitions({}, source.newest())
     (tmp_path / "journal" / FIRST_NAME).unlink()
     again = Journal(tmp_path)
     again.write(0, STARTED, up())
-    assert [row["seq"] for batch in options_.read(part) for row in batch.to_pylist()] == [1, 2]
+    assert [row["seq"] for batch in source.read(part) for row in batch.to_pylist()] == [1, 2]
 
 
 def test_journals_of_several_nameservers(tmp_path: Path) -> None:
@@ -128,12 +128,12 @@ def test_journals_of_several_nameservers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("not json", "not a journal's line"),
+        ("not json", "not a journal line"),
         ('{"v":2,"ns":"n","seq":9,"at":1,"kind":"k"}', "format 2"),
         ("{}", "format"),
     ],
 )
-def test_lines_that_are_no_events(tmp_path: Path, line: str, says: str) -> None:
+def test_invalid_lines_fail_or_are_dropped(tmp_path: Path, line: str, says: str) -> None:
     first, second, *_ = FORMAT_1.read_text().splitlines()
     (tmp_path / FIRST_NAME).write_text(f"{first}\n{line}\n{second}\n")
     with pytest.raises(RoutebookError, match=rf"{FIRST_NAME}:2: .*{says}"):
@@ -152,12 +152,12 @@ def test_lines_that_are_no_events(tmp_path: Path, line: str, says: str) -> None:
         ({"server": "http://127.0.0.1:1"}, "refused"),
     ],
 )
-def test_options_that_cannot_be_used(options: dict[str, str], says: str) -> None:
+def test_invalid_options(options: dict[str, str], says: str) -> None:
     with pytest.raises(RoutebookError, match=says):
         rows(**options)
 
 
-def test_a_column_that_is_not_there(tmp_path: Path) -> None:
+def test_an_unknown_column(tmp_path: Path) -> None:
     with pytest.raises(RoutebookError, match="no column nope"):
         rows(StructType([StructField("nope", StringType())]), path=str(tmp_path))
 
@@ -187,7 +187,7 @@ def test_columns_are_typed(tmp_path: Path) -> None:
     assert found["server_stopped"]["raw"] is None
 
 
-def test_a_live_server_is_followed_by_number(server: Process) -> None:
+def test_a_live_server_is_streamed_by_number(server: Process) -> None:
     where = server.wait_until_http()
     put = ["kv", "put", "-n", f"{server.host}:{server.port}", "shop"]
     streaming = Streaming(server=where)
@@ -214,7 +214,7 @@ def test_spark_reads_and_streams(spark: SparkSession, server: Process, tmp_path:
 
 
 def _run(frame: DataFrame, checkpoint: Path) -> list[int]:
-    """All numbers that one availableNow run brings."""
+    """The numbers of one availableNow run."""
     seen: list[int] = []
     query = (
         frame.writeStream.foreachBatch(lambda batch, _: seen.extend(row.seq for row in batch.collect()))

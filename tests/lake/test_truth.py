@@ -1,7 +1,7 @@
-"""What the lake finds is what was done to the fleet: every shipped scenario, two seeds, and nothing beyond.
+"""The lake finds exactly the injected faults: all shipped scenarios, with two seeds each.
 
-A check takes a fleet and the tables of all of them, and gives a Score. To add one: write it, name the tables that it
-reads, and put it into CHECKS.
+A check compares the tables of all fleets with the ground truth of one fleet and returns a Score. To add one, write it
+and add it to CHECKS with the tables that it reads.
 """
 
 from collections import Counter
@@ -17,14 +17,14 @@ from routebook.lake.build.steps import STEPS
 from tests.support.lake_truth import Score, Simulated, built, is_settling, match, ms, of_fleet, simulate
 
 SEEDS = (1, 2)
-DAYS = {"eventful-days": 1.0}  # the others play from three o'clock on, for an hour at most
+DAYS = {"eventful-days": 1.0}  # the others last from 03:00 for at most an hour
 _SOME_DAYS = 0.18
 
 Rows = dict[str, list[dict[str, Any]]]
 
 
 def sessions(fleet: Simulated, rows: Rows) -> Score:
-    """Each end and each beginning of a session."""
+    """The begin and end of each session."""
     found = []
     for row in of_fleet(rows["broker_sessions"], fleet):
         if not is_settling(ms(row["started_at"])):
@@ -35,7 +35,7 @@ def sessions(fleet: Simulated, rows: Rows) -> Score:
 
 
 def role_switches(fleet: Simulated, rows: Rows) -> Score:
-    """Who became master went on under another id."""
+    """A role switch changes the id within a session."""
     found = [
         _seen("broker_changed", row, role["at"])
         for row in of_fleet(rows["broker_spans"], fleet)
@@ -46,7 +46,7 @@ def role_switches(fleet: Simulated, rows: Rows) -> Score:
 
 
 def restarts(fleet: Simulated, rows: Rows) -> Score:
-    """NameServers that stopped and started; all stop at the end, and none of it is an outage."""
+    """Stops and starts of NameServers, except the stop at the end."""
     observed = of_fleet(rows["observed"], fleet)
     last = {row["ns"]: max(r["from_seq"] for r in observed if r["ns"] == row["ns"]) for row in observed}
     found = []
@@ -59,7 +59,7 @@ def restarts(fleet: Simulated, rows: Rows) -> Score:
 
 
 def outages(fleet: Simulated, rows: Rows) -> Score:
-    """How many of each kind a broker had on each day; what may or may not be seen may be counted."""
+    """The number of planned and unplanned outages of each broker; uncertain ones may be counted."""
     certain: Counter[tuple[str, str, str]] = Counter()
     possible: Counter[tuple[str, str, str]] = Counter()
     for one in fleet.expected("broker_down"):
@@ -76,7 +76,7 @@ def outages(fleet: Simulated, rows: Rows) -> Score:
 
 
 def flaps(fleet: Simulated, rows: Rows) -> Score:
-    """Each flapping as one stretch with all its goings and comings, and blamed on the broker."""
+    """Each flapping broker as one interval with all transitions, and scope broker."""
     expected = [
         Expected(kind="flap", ns=ns, addr=addr, from_ms=truth.at, to_ms=truth.at + truth.granularity_ms)
         for truth in fleet.truths
@@ -97,7 +97,7 @@ def flaps(fleet: Simulated, rows: Rows) -> Score:
 
 
 def late_beats(fleet: Simulated, rows: Rows) -> Score:
-    """Brokers that were slow, or stood still, have gaps that others have not."""
+    """Only slow or frozen brokers have long gaps."""
     must, may = set(), set()
     for truth in fleet.truths:
         keys = {(ns, addr) for ns in truth.nameservers for addr in truth.addrs}
@@ -108,7 +108,7 @@ def late_beats(fleet: Simulated, rows: Rows) -> Score:
     found = {
         (row["ns"], row["addr"])
         for row in of_fleet(rows["heartbeat_quality"], fleet)
-        if (row["gap_max_ms"] or 0) > 36_000  # of beats every 30 s; by chance alone they are two late
+        if (row["gap_max_ms"] or 0) > 36_000  # heartbeats are sent every 30 s, with a jitter of 2 s
     }
     return Score(
         "heartbeat_quality",
@@ -119,7 +119,7 @@ def late_beats(fleet: Simulated, rows: Rows) -> Score:
 
 
 def advice(fleet: Simulated, rows: Rows) -> Score:
-    """One timeout is recommended for each NameServer, long enough for most that was late and back in time."""
+    """One timeout is recommended per NameServer, above the normal gaps and not above the default."""
     recommended = [row for row in of_fleet(rows["detector_tradeoff"], fleet) if row["recommended"]]
     wrong = [
         str(row) for row in recommended if row["detector"] != "timeout" or not 30_000 < row["timeout_ms"] <= 120_000
@@ -162,7 +162,7 @@ def rows(fleets: list[Simulated], spark: SparkSession) -> Rows:
 @pytest.mark.slow
 @pytest.mark.lake_long
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.run.__name__)
-def test_the_lake_finds_what_was_done_and_nothing_else(check: Check, fleets: list[Simulated], rows: Rows) -> None:
+def test_the_lake_finds_all_injected_faults_and_no_others(check: Check, fleets: list[Simulated], rows: Rows) -> None:
     scores = [check.run(fleet, rows) for fleet in fleets]
     total = scores[0]
     for score in scores[1:]:

@@ -1,8 +1,7 @@
-"""Ground truth about routes: what a simulation did to the fleet is what the lake finds, and nothing else.
+"""The lake finds exactly the injected route changes.
 
-For each shipped scenario, with three NameServers: brokers that were cut from one of them (ns_divergence), topics that
-came, changed and went, and roles that were switched (convergence). Precision and recall of each are printed
-(`pytest -s`).
+For each shipped scenario with three NameServers: brokers disconnected from one of them (ns_divergence), added, changed
+and removed topics, and role switches (convergence). `pytest -s` prints precision and recall.
 """
 
 import sys
@@ -29,11 +28,11 @@ LIMIT_MS = PROPAGATION_S * 1000
 NAMESERVERS = ("ns-1", "ns-2", "ns-3")
 SOON_MS = 1000
 MAX_BROKERS = 24
-DAYS = {"eventful-days": 2.0}  # all others happen once a day, from three o'clock on, within the hour
+DAYS = {"eventful-days": 2.0}  # all others occur once a day, from 03:00 for at most an hour
 
 
-class Wanted(NamedTuple):
-    """A row that must be there (`certain`) or may be: its key, and the times it may begin and end at, in ms."""
+class ExpectedRow(NamedTuple):
+    """A row that must (`certain`) or may exist: its key, and the ranges of its begin and end, in ms."""
 
     key: tuple[Any, ...]
     begins: tuple[int, int]
@@ -50,7 +49,7 @@ class Found(NamedTuple):
 @pytest.mark.slow
 @pytest.mark.lake_long
 @pytest.mark.parametrize("name", shipped_names())
-def test_what_was_done_is_found_and_nothing_else(name: str, tmp_path: Path, spark: SparkSession) -> None:
+def test_the_lake_finds_all_route_changes_and_no_others(name: str, tmp_path: Path, spark: SparkSession) -> None:
     out = tmp_path / "fleet"
     scenario = load_scenario(name)
     scenario = scenario.sized(brokers=min(scenario.brokers.count, MAX_BROKERS), topics=30, clients=0)
@@ -79,8 +78,8 @@ def test_what_was_done_is_found_and_nothing_else(name: str, tmp_path: Path, spar
     assert not any(report), report
 
 
-def _divergence(truths: Iterable[Truth]) -> Iterable[Wanted]:
-    """A broker that is cut from one NameServer, and gone there for long enough, is missing there beside each other."""
+def _divergence(truths: Iterable[Truth]) -> Iterable[ExpectedRow]:
+    """A broker disconnected from one NameServer for long enough is a difference from each other NameServer."""
     for truth in truths:
         if truth.fault != FaultKind.CUT:
             continue
@@ -94,7 +93,7 @@ def _divergence(truths: Iterable[Truth]) -> Iterable[Wanted]:
                     a, b = sorted((down.ns, other))
                     lacking = "missing_a" if a == down.ns else "missing_b"
                     times = ((down.from_ms, down.to_ms), (up.from_ms, up.to_ms))
-                    yield Wanted((None, down.addr, a, b, lacking), *times, certain)
+                    yield ExpectedRow((None, down.addr, a, b, lacking), *times, certain)
 
 
 def _outages(truth: Truth) -> Iterable[tuple[Expected, Expected]]:
@@ -103,7 +102,7 @@ def _outages(truth: Truth) -> Iterable[tuple[Expected, Expected]]:
         yield from zip(told[::2], told[1::2], strict=True)
 
 
-def _topic_changes(truths: Iterable[Truth]) -> Iterable[Wanted]:
+def _topic_changes(truths: Iterable[Truth]) -> Iterable[ExpectedRow]:
     known: set[str] = set()
     for truth in truths:
         if truth.fault != FaultKind.CHURN:
@@ -113,11 +112,11 @@ def _topic_changes(truths: Iterable[Truth]) -> Iterable[Wanted]:
         known.add(truth.topic)
         soon = (truth.at, truth.at + SOON_MS)
         for broker in truth.brokers:
-            yield Wanted((change, truth.topic, broker, len(NAMESERVERS)), soon, soon)
+            yield ExpectedRow((change, truth.topic, broker, len(NAMESERVERS)), soon, soon)
 
 
-def _roles(truths: list[Truth]) -> Iterable[Wanted]:
-    """Who became master. Where topics of the group changed in the same instant, either may be first to say so."""
+def _roles(truths: list[Truth]) -> Iterable[ExpectedRow]:
+    """New masters. If topics of the group changed at the same time, either event can come first."""
     churned = {(truth.at, broker) for truth in truths if truth.fault == FaultKind.CHURN for broker in truth.brokers}
     for truth in truths:
         if truth.fault != FaultKind.SWITCH:
@@ -125,14 +124,14 @@ def _roles(truths: list[Truth]) -> Iterable[Wanted]:
         soon = (truth.at, truth.at + SOON_MS)
         if (truth.at, truth.brokers[0]) in churned:
             for addr in truth.addrs:
-                yield from (Wanted((addr, k), soon, soon, False) for k in range(1, len(NAMESERVERS) + 1))
+                yield from (ExpectedRow((addr, k), soon, soon, False) for k in range(1, len(NAMESERVERS) + 1))
             continue
         for addr in {one.addr for one in truth.expect if one.kind == "broker_changed"}:
-            yield Wanted((addr, len(NAMESERVERS)), soon, soon)
+            yield ExpectedRow((addr, len(NAMESERVERS)), soon, soon)
 
 
-def _score(what: str, found: list[Found], wanted: list[Wanted]) -> list[str]:
-    """What is wrong. Prints how much of it is right."""
+def _score(what: str, found: list[Found], wanted: list[ExpectedRow]) -> list[str]:
+    """Mismatches; prints precision and recall."""
     left = list(found)
     missing = []
     for want in sorted(wanted, key=lambda one: not one.certain):
@@ -150,7 +149,7 @@ def _score(what: str, found: list[Found], wanted: list[Wanted]) -> list[str]:
     recall = 1 - len(missing) / certain if certain else 1.0
     figures = f"{certain} to find, {len(found)} found, precision {precision:.1%}, recall {recall:.1%}"
     sys.stdout.write(f"{what}: {figures}\n")
-    return [f"{what}: nobody did {one}" for one in left] + [f"{what}: not found: {one}" for one in missing]
+    return [f"{what}: unexpected: {one}" for one in left] + [f"{what}: not found: {one}" for one in missing]
 
 
 def _within(ms: int, bounds: tuple[int, int]) -> bool:

@@ -1,4 +1,4 @@
-"""Journal lines as bronze rows, without files and a lake: for tests of what tables are made of them."""
+"""Bronze rows from journal lines, without a lake."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,18 +12,18 @@ _FLEET = "([^/]+)/[^/]+/[^/]+$"
 
 
 def from_lines(spark: SparkSession, lines: Sequence[str]) -> DataFrame:
-    """Each line once. All of them must be good."""
+    """The events of valid lines, without duplicates."""
     text = spark.createDataFrame(pa.table({"line": pa.array(lines, pa.string())}))
     options = {name: value for name, value in JSON_OPTIONS.items() if name not in ("lineSep", "encoding")}
     rows = events_of(text.select(fn.from_json("line", json_schema(), options).alias("event")).select("event.*"))
-    assert rows.where(ODD).isEmpty(), "a line that is no event"
+    assert rows.where(ODD).isEmpty(), "a line that is not an event"
     return rows.drop(ODD).dropDuplicates(["ns", "seq"])
 
 
 def from_fleets(spark: SparkSession, folders: Iterable[str]) -> DataFrame:
-    """All rolled segments of simulated fleets, a folder each with a folder for each NameServer in it.
+    """The events of simulated fleets; each has a folder with one folder per NameServer.
 
-    Names of NameServers and clusters begin with their fleet's folder and a bar: so several can be in one lake.
+    Names of NameServers and clusters get the folder of their fleet as a prefix, so that one lake can hold several.
     """
     paths = [f"{folder}/*/*.jsonl.zst" for folder in folders]
     events = spark.read.options(**JSON_OPTIONS).schema(json_schema()).json(paths)

@@ -1,4 +1,4 @@
-"""Spark's column lists ("ns string, seq bigint, …") as Arrow schemas, for tests that write tables without Spark."""
+"""Converts column lists ("ns string, seq bigint, …") to Arrow schemas, to write tables without Spark."""
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 
@@ -19,7 +19,7 @@ _PLAIN = {
 
 
 def arrow_schema(ddl: str) -> pa.Schema:
-    """Fields in their order."""
+    """The Arrow schema of a column list."""
     return pa.schema([_field(part, between=" ") for part in split(ddl)])
 
 

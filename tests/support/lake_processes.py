@@ -1,4 +1,4 @@
-"""`routebook lake` as a process of its own: started, waited for, killed; and what a lake holds, read without Spark."""
+"""Runs `routebook lake` as a process, and reads a lake without Spark."""
 
 import os
 import signal
@@ -11,12 +11,12 @@ from typing import Any
 
 from routebook.lake.read.open import open_lake
 
-LIMIT_S = 900.0  # a machine may be busy; nothing is measured by it
+LIMIT_S = 900.0  # generous: the machine can be busy
 TABLES = ("gold.broker_sessions", "gold.route_timeline", "gold.lookup_demand", "silver.observed", "meta.holes")
 
 
 def start(*args: str) -> subprocess.Popen[str]:
-    """`routebook lake …`, in a group of processes of its own, Spark's among them."""
+    """Start `routebook lake …` in its own process group, which includes Spark."""
     command = [sys.executable, "-m", "routebook", "lake", *args, "--master", "local[2]"]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=dict(os.environ)
@@ -36,7 +36,7 @@ def wait_for(process: subprocess.Popen[str], ready: Callable[[], bool]) -> None:
 
 
 def kill(process: subprocess.Popen[str]) -> None:
-    """As if the machine had lost its power."""
+    """Kill the process group, as in a power failure."""
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=LIMIT_S)
 
@@ -46,7 +46,7 @@ def commits(lake: Path) -> int:
 
 
 def contents(lake: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """What readers see."""
+    """The published rows of some tables."""
     queries = {path: f"SELECT * FROM {path}" for path in TABLES}
     opened = open_lake(lake)
     rows = {}

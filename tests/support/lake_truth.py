@@ -1,4 +1,4 @@
-"""Simulated fleets beside the lake's tables: what was found, what was missed, and what nobody did."""
+"""Compares lake tables with the ground truth of simulated fleets."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -17,23 +17,23 @@ from tests.support.lake_refresh import needed, refreshed
 
 START_MS = 1_767_225_600_000  # 2026-01-01
 _SETTLED_MS = 60_000
-_MOST_BROKERS = 16
+_MAX_BROKERS = 16
 
 
 class Simulated(NamedTuple):
-    """One simulated fleet; `mark` begins the names of its NameServers and clusters where several are built together."""
+    """One simulated fleet; `mark` is the prefix of its NameServers and clusters in a lake of several fleets."""
 
     mark: str
     out: Path
     truths: tuple[Truth, ...]
 
     def expected(self, *kinds: str) -> list[Expected]:
-        """What journals of this fleet must show, or may."""
+        """The expected events, certain and possible, in the journals of this fleet."""
         return [one for truth in self.truths for one in truth.expect if one.kind in kinds]
 
 
 class Score(NamedTuple):
-    """What came of one table."""
+    """The result of one comparison."""
 
     table: str
     right: int
@@ -54,9 +54,9 @@ class Score(NamedTuple):
 
 
 def simulate(name: str, *, seed: int, days: float, out: Path) -> Simulated:
-    """A small fleet; its journals are in `out`."""
+    """Simulate a small fleet; its journals are in `out`."""
     scenario = load_scenario(name)
-    small = scenario.sized(brokers=min(scenario.brokers.count, _MOST_BROKERS), topics=24, clients=2)
+    small = scenario.sized(brokers=min(scenario.brokers.count, _MAX_BROKERS), topics=24, clients=2)
     Simulation(small, days=days, seed=seed, nameservers=3, start_ms=START_MS, out=out).run()
     return Simulated(f"{out.name}|", out, tuple(read_truth(out)))
 
@@ -64,21 +64,21 @@ def simulate(name: str, *, seed: int, days: float, out: Path) -> Simulated:
 def built(
     fleets: Sequence[Simulated], steps: Sequence[Step], tables: Iterable[str], spark: SparkSession
 ) -> dict[str, list[dict[str, Any]]]:
-    """The tables of fleets, built together; names of NameServers and clusters begin with their fleet's mark."""
+    """The tables of all fleets, built in one lake."""
     events = from_fleets(spark, [str(fleet.out) for fleet in fleets])
     made = refreshed(needed(steps, *tables), [events])
     return {table: [row.asDict(recursive=True) for row in made[table].collect()] for table in tables}
 
 
 def of_fleet(rows: Iterable[dict[str, Any]], fleet: Simulated) -> list[dict[str, Any]]:
-    """One fleet's rows, under the names that its truth has."""
+    """The rows of one fleet, with the names of its ground truth."""
     return [row | {"ns": row["ns"].removeprefix(fleet.mark)} for row in rows if row["ns"].startswith(fleet.mark)]
 
 
 def match(table: str, found: Iterable[tuple[Expected, str]], expected: Iterable[Expected]) -> Score:
-    """Observations, each as what it would be expected as, beside what is expected.
+    """Match observations, expressed as expected events, with the expected events.
 
-    A sighting that is within the time and reasons of something expected is explained by it, and nothing by two.
+    An observation within the time and reasons of an expected event matches it; each expected event matches once.
     """
     waiting: dict[tuple[str, str, str, str], list[Expected]] = {}
     for one in sorted(expected, key=lambda one: (one.to_ms, not one.certain)):
@@ -97,12 +97,12 @@ def match(table: str, found: Iterable[tuple[Expected, str]], expected: Iterable[
 
 
 def is_settling(at_ms: int) -> bool:
-    """In the first minute the fleet comes."""
+    """Whether the time is in the first minute, in which the fleet starts."""
     return at_ms < START_MS + _SETTLED_MS
 
 
 def ms(moment: datetime) -> int:
-    """Of a time that Spark gave."""
+    """Milliseconds of a timestamp from Spark."""
     return round(moment.timestamp() * 1000)
 
 

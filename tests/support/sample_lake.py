@@ -1,4 +1,4 @@
-"""A lake with a bit of everything: two clusters, three NameServers, two weeks with outages, flaps and disagreements."""
+"""A sample lake: two clusters, three NameServers, two weeks with outages, flapping brokers and disagreements."""
 
 import math
 import random
@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.support.small_lakes import SmallLake
+from tests.support.iceberg_lake import IcebergLake
 
 END = datetime(2026, 3, 15, 9, 30, tzinfo=UTC)
 DAYS = 14
@@ -17,9 +17,9 @@ GONE = ("orders-b-3", datetime(2026, 3, 9, 3, 12, tzinfo=UTC), datetime(2026, 3,
 Row = dict[str, Any]
 
 
-def sample_lake(path: Path) -> SmallLake:
-    """Published, with all tables that reports read."""
-    lake = SmallLake(path)
+def sample_lake(path: Path) -> IcebergLake:
+    """A published lake with all tables that reports read."""
+    lake = IcebergLake(path)
     chance = random.Random(7)
     brokers = [
         (cluster, f"{cluster}-b-{number}", f"10.0.{at}.{number}:10911")

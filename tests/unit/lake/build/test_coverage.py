@@ -1,4 +1,4 @@
-"""Ranges of numbers: merged, read from Spark's words, and the holes between them."""
+"""Ranges of sequence numbers: merging, decoding of 64-bit words, and gaps."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,25 +14,25 @@ def as_ranges(found: set[int]) -> list[tuple[int, int]]:
 
 
 @given(st.sets(st.integers(min_value=0, max_value=WORD - 1)), st.integers(min_value=0, max_value=1 << 40))
-def test_a_word_gives_back_what_was_put_in(found: set[int], word: int) -> None:
+def test_a_word_decodes_to_its_ranges(found: set[int], word: int) -> None:
     bits = sum(1 << one for one in found)
-    signed = bits - (1 << WORD) if bits >> (WORD - 1) else bits  # as Spark has it
+    signed = bits - (1 << WORD) if bits >> (WORD - 1) else bits  # as in Spark
     expected = [(first + word * WORD, last + word * WORD) for first, last in as_ranges(found)]
     assert list(ranges_of(word, signed)) == expected
 
 
 @given(numbers, numbers)
-def test_two_coverages_together_are_the_union(one: set[int], other: set[int]) -> None:
+def test_the_union_of_two_coverages(one: set[int], other: set[int]) -> None:
     both = Coverage({"n": as_ranges(one)}).union(Coverage({"n": as_ranges(other)}))
     assert both.ranges().get("n", []) == as_ranges(one | other)
     assert len(both) == len(one | other)
 
 
-def test_a_hole_is_what_lies_between() -> None:
+def test_holes_are_the_gaps_between_ranges() -> None:
     assert list(Coverage({"n": [(5, 7), (10, 12)], "m": [(3, 3)]}).holes()) == [("n", (8, 9))]
 
 
-def test_what_journals_say_explains_holes_in_part() -> None:
+def test_explanations_split_holes() -> None:
     coverage = Coverage({"n": [(1, 10), (31, 40), (50, 60)]})
     explained = [Hole("n", 15, 20, "disk full", True), Hole("n", 41, 49, "after a crash", False)]
     assert find_holes(coverage, explained) == [
@@ -43,5 +43,5 @@ def test_what_journals_say_explains_holes_in_part() -> None:
     ]
 
 
-def test_what_is_there_after_all_is_no_hole() -> None:
+def test_an_explained_range_that_exists_is_not_a_hole() -> None:
     assert find_holes(Coverage({"n": [(1, 10)]}), [Hole("n", 3, 4, "disk full", True)]) == []

@@ -1,4 +1,4 @@
-"""Reading a lake without a JVM: what is published is seen, nothing else; SQL is read-only and its errors say where."""
+"""Reading a lake without a JVM: only published builds are visible, and SQL is read-only with error positions."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from pyiceberg.types import LongType
 from routebook.lake.errors import BrokenLake, NewerLake, NoLake, QueryError, QueryTimeout
 from routebook.lake.read.open import open_lake
 from routebook.lake.read.reader import Lake
-from tests.support.small_lakes import SmallLake
+from tests.support.iceberg_lake import IcebergLake
 
 COLUMNS = "ns string, at timestamp, day date, n bigint, names array<string>, counts map<string, bigint>, share double"
 NOON = datetime(2026, 1, 2, 12, 0, 0, 250_000, tzinfo=UTC)
@@ -28,15 +28,15 @@ ROW = {
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> SmallLake:
-    lake = SmallLake(tmp_path / "la ke'n")  # a name that must be quoted everywhere
+def small(tmp_path: Path) -> IcebergLake:
+    lake = IcebergLake(tmp_path / "la ke'n")  # needs quoting everywhere
     lake.write("gold.things", [ROW, {**ROW, "ns": "b", "n": 8, "at": NOON + timedelta(hours=1)}], columns=COLUMNS)
     lake.write("silver.empty", [], columns="ns string, from_at timestamp")
     lake.publish(build_id="first", at=NOON, events=2)
     return lake
 
 
-def test_rows_are_what_json_can_hold(small: SmallLake) -> None:
+def test_rows_have_json_compatible_values(small: IcebergLake) -> None:
     answer = Lake.open(small.path).query("SELECT * FROM gold.things ORDER BY ns LIMIT 1")
     assert answer.objects() == [
         {
@@ -67,13 +67,13 @@ def test_rows_are_what_json_can_hold(small: SmallLake) -> None:
         "select count(*) from things where 'at' = 'at'",
     ],
 )
-def test_names_without_a_schema_and_the_column_at(small: SmallLake, sql: str) -> None:
+def test_names_without_schema_and_the_column_at(small: IcebergLake, sql: str) -> None:
     assert Lake.open(small.path).query(sql).rows == [(2,)]
 
 
-def test_what_is_not_published_is_not_seen(small: SmallLake) -> None:
+def test_unpublished_snapshots_are_invisible(small: IcebergLake) -> None:
     lake = open_lake(small.path)
-    small.write("gold.things", [], columns=COLUMNS)  # half a build
+    small.write("gold.things", [], columns=COLUMNS)  # an unfinished build
     assert lake.query("SELECT count(*) FROM things").rows == [(2,)]
     small.publish(build_id="second", at=NOON + timedelta(days=1))
     assert lake.query("SELECT count(*) FROM things").rows == [(0,)]
@@ -84,7 +84,7 @@ def test_what_is_not_published_is_not_seen(small: SmallLake) -> None:
     ("as_of", "rows"),
     [("first", 2), ("fir", 2), ("2026-01-02T13:00:00Z", 2), ("2026-01-03T12:00:01", 0), (NOON, 2), ("second", 0)],
 )
-def test_as_of_a_build_or_a_time(small: SmallLake, as_of: str | datetime, rows: int) -> None:
+def test_as_of_a_build_id_or_a_time(small: IcebergLake, as_of: str | datetime, rows: int) -> None:
     small.write("gold.things", [], columns=COLUMNS)
     small.publish(build_id="second", at=NOON + timedelta(days=1))
     assert Lake.open(small.path).query("SELECT count(*) FROM things", as_of=as_of).rows == [(rows,)]
@@ -92,14 +92,14 @@ def test_as_of_a_build_or_a_time(small: SmallLake, as_of: str | datetime, rows: 
 
 @pytest.mark.parametrize(
     ("as_of", "says"),
-    [("2020-01-01", "there was no build at 2020-01-01T00:00:00Z: the first is of 2026-01-02"), ("then", "neither a")],
+    [("2020-01-01", "no build at 2020-01-01T00:00:00Z: the first is of 2026-01-02"), ("then", "neither a")],
 )
-def test_as_of_nothing(small: SmallLake, as_of: str, says: str) -> None:
+def test_as_of_an_unknown_build_or_an_early_time(small: IcebergLake, as_of: str, says: str) -> None:
     with pytest.raises(QueryError, match=says):
         Lake.open(small.path).query("SELECT 1", as_of=as_of)
 
 
-def test_files_from_before_a_column_was_added_have_nulls(small: SmallLake) -> None:
+def test_a_column_is_null_in_files_written_before_it_was_added(small: IcebergLake) -> None:
     with small.catalog.load_table("gold.things").update_schema() as update:
         update.add_column("later", LongType())
     small.catalog.load_table("gold.things").append(
@@ -112,7 +112,7 @@ def test_files_from_before_a_column_was_added_have_nulls(small: SmallLake) -> No
     assert Lake.open(small.path).query("SELECT count(*), count(later) FROM things").rows == [(3, 0)]
 
 
-def test_tables_are_told_with_their_columns(small: SmallLake) -> None:
+def test_tables_are_listed_with_their_columns(small: IcebergLake) -> None:
     told = {table.path: table for table in Lake.open(small.path).tables()}
     assert set(told) == {"gold.things", "silver.empty", "meta.builds"}
     assert told["gold.things"].rows == 2
@@ -129,7 +129,7 @@ def test_tables_are_told_with_their_columns(small: SmallLake) -> None:
         ("SELECT 'ü', nope FROM things", "nope", 13),
         ("SELECT 1 FROM nowhere", "nowhere", 15),
         ("SELECT 1; SELECT 2", "one statement", None),
-        ("   ", "no SQL", None),
+        ("   ", "no SQL given", None),
         ("CREATE TABLE x (a int)", "read-only", None),
         ("COPY things TO 'x.csv'", "read-only", None),
         ("DROP VIEW gold.things", "read-only", None),
@@ -141,7 +141,7 @@ def test_tables_are_told_with_their_columns(small: SmallLake) -> None:
         ("SELECT * FROM sqlite_scan('a', 'b')", "sqlite_scan", None),
     ],
 )
-def test_sql_that_cannot_run_says_why_and_where(small: SmallLake, sql: str, says: str, position: int | None) -> None:
+def test_invalid_sql_reports_reason_and_position(small: IcebergLake, sql: str, says: str, position: int | None) -> None:
     with pytest.raises(QueryError, match=says) as caught:
         Lake.open(small.path).query(sql)
     if position is not None:
@@ -149,12 +149,12 @@ def test_sql_that_cannot_run_says_why_and_where(small: SmallLake, sql: str, says
     assert "\n" not in str(caught.value)
 
 
-def test_the_place_is_shown() -> None:
+def test_the_error_shows_the_position() -> None:
     error = QueryError("no such column", sql="SELECT a,\n  nope FROM x", position=13)
     assert error.shown() == "no such column\nline 2:   nope FROM x\n          ^"
 
 
-def test_a_long_question_is_ended(small: SmallLake) -> None:
+def test_a_query_is_interrupted_at_its_time_limit(small: IcebergLake) -> None:
     began = time.monotonic()
     with pytest.raises(QueryTimeout, match=r"longer than 0\.3 s"):
         Lake.open(small.path).query(
@@ -163,7 +163,7 @@ def test_a_long_question_is_ended(small: SmallLake) -> None:
     assert time.monotonic() - began < 120
 
 
-def test_rows_and_memory_are_bounded(small: SmallLake) -> None:
+def test_rows_and_memory_are_bounded(small: IcebergLake) -> None:
     lake = Lake.open(small.path, memory_mb=64)
     answer = lake.query("SELECT range FROM range(100000)", max_rows=10)
     assert len(answer.rows) == 10
@@ -172,7 +172,7 @@ def test_rows_and_memory_are_bounded(small: SmallLake) -> None:
         lake.query("SELECT string_agg(range || 'xxxxxxxxxxxxxxxxxxxxxxxx') FROM range(20000000)")
 
 
-def test_many_threads_ask_at_once(small: SmallLake) -> None:
+def test_concurrent_queries(small: IcebergLake) -> None:
     lake = Lake.open(small.path)
     seen: list[int] = []
 
@@ -187,7 +187,7 @@ def test_many_threads_ask_at_once(small: SmallLake) -> None:
     assert seen == [15] * 12
 
 
-def test_no_lake_says_how_to_make_one(tmp_path: Path) -> None:
+def test_a_missing_lake_names_the_build_command(tmp_path: Path) -> None:
     with pytest.raises(NoLake, match="routebook lake build --lake") as caught:
         open_lake(tmp_path / "nothing")
     assert caught.value.command == f"routebook lake build --lake {tmp_path / 'nothing'}"
@@ -195,19 +195,19 @@ def test_no_lake_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 def test_a_lake_without_a_build(tmp_path: Path) -> None:
-    SmallLake(tmp_path / "lake")
+    IcebergLake(tmp_path / "lake")
     with pytest.raises(NoLake, match="no build has finished yet"):
         open_lake(tmp_path / "lake")
 
 
-def test_a_newer_lake_is_refused_by_name(tmp_path: Path) -> None:
-    SmallLake(tmp_path / "lake", form="2").publish()
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    IcebergLake(tmp_path / "lake", form="2").publish()
     with pytest.raises(NewerLake, match="format 2"):
         open_lake(tmp_path / "lake")
 
 
 @pytest.mark.parametrize("damage", ["catalog", "metadata", "data"])
-def test_a_broken_lake_says_what_is_broken(small: SmallLake, damage: str) -> None:
+def test_a_damaged_lake_is_reported(small: IcebergLake, damage: str) -> None:
     if damage == "catalog":
         (small.path / "catalog.db").write_bytes(b"this is not SQLite" * 100)
     for file in small.path.rglob("*.json" if damage == "metadata" else "*.parquet"):
@@ -217,8 +217,9 @@ def test_a_broken_lake_says_what_is_broken(small: SmallLake, damage: str) -> Non
         open_lake(small.path).query("SELECT * FROM things")
 
 
-def test_deleted_rows_are_not_seen(small: SmallLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where files alone do not tell the rows, PyIceberg reads them."""
+def test_rows_are_read_with_pyiceberg_if_files_are_not_enough(
+    small: IcebergLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("routebook.lake.read.catalog._local", lambda location: None)
     lake = Lake.open(small.path)
     assert lake.query("SELECT ns, at FROM things ORDER BY n DESC LIMIT 1").rows == [("b", "2026-01-02T13:00:00.250Z")]

@@ -1,4 +1,4 @@
-"""Reports of a lake: as values, in the terminal, as one HTML page; and `lake query` and `lake tables`."""
+"""Reports as values, in the terminal and as an HTML page; `lake query` and `lake tables`."""
 
 import csv
 import io
@@ -24,8 +24,8 @@ from routebook.lake.reports.outages import Outages
 from routebook.lake.reports.topics import Demand, Placement
 from routebook.lake.tables.ddl import columns_of
 from routebook.lake.tables.registry import TABLES
+from tests.support.iceberg_lake import IcebergLake
 from tests.support.sample_lake import DAYS, GONE, sample_lake
-from tests.support.small_lakes import SmallLake
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def command(folder: Path, *args: str) -> int:
     return main(["lake", args[0], "--lake", str(folder), *args[1:]])
 
 
-def test_availability_is_by_day_and_worst_first(lake: Lake) -> None:
+def test_availability_per_day_worst_broker_first(lake: Lake) -> None:
     report = make_report(lake, "availability", days=DAYS)
     assert isinstance(report, Availability)
     assert (report.days[0], report.days[-1]) == ("2026-03-02", "2026-03-15")
@@ -59,7 +59,7 @@ def test_availability_is_by_day_and_worst_first(lake: Lake) -> None:
     assert {one.cluster: one.brokers for one in report.clusters} == {"orders": 8, "payments": 6}
 
 
-def test_days_are_those_of_the_zone(lake: Lake) -> None:
+def test_days_are_in_the_time_zone(lake: Lake) -> None:
     utc, there = (make_report(lake, "availability", days=DAYS, zone=zone) for zone in ("UTC", "Asia/Shanghai"))
     assert isinstance(utc, Availability)
     assert isinstance(there, Availability)
@@ -81,7 +81,7 @@ def test_a_day_has_23_hours_when_clocks_go_forward(lake: Lake) -> None:
     assert cell.seen == pytest.approx(3 * 23 * 3600, abs=1)
 
 
-def test_outages_seen_by_several_are_one(lake: Lake) -> None:
+def test_overlapping_outages_at_several_nameservers_are_one(lake: Lake) -> None:
     report = make_report(lake, "outages", days=DAYS)
     assert isinstance(report, Outages)
     (gone,) = [one for one in report.outages if one.broker == GONE[0] and one.orphaned]
@@ -94,7 +94,7 @@ def test_outages_seen_by_several_are_one(lake: Lake) -> None:
     assert report.outages[0] == still
 
 
-def test_disagreements_that_overlap_count_once(lake: Lake) -> None:
+def test_overlapping_disagreements_count_once(lake: Lake) -> None:
     report = make_report(lake, "divergence", days=DAYS)
     assert isinstance(report, Divergence)
     pairs = {(one.ns_a, one.ns_b): one for one in report.pairs}
@@ -118,7 +118,7 @@ def test_advice_placement_and_demand(lake: Lake) -> None:
     assert {(one.language, one.version) for one in wanted.languages} == {("JAVA", "5.5.0"), ("GO", "4.5.2")}
 
 
-def test_one_nameserver_or_cluster_alone(lake: Lake) -> None:
+def test_restricted_to_a_nameserver_and_a_cluster(lake: Lake) -> None:
     report = make_report(lake, "availability", days=DAYS, ns="ns-1", cluster="payments")
     assert isinstance(report, Availability)
     assert len(report.brokers) == 6
@@ -126,7 +126,7 @@ def test_one_nameserver_or_cluster_alone(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_every_report_is_json(lake: Lake, name: str) -> None:
+def test_every_report_encodes_as_json(lake: Lake, name: str) -> None:
     told = msgspec.json.decode(msgspec.json.encode(make_report(lake, name, days=3)))
     assert {"report", "build", "from", "to", "zone"} <= told.keys()
     assert told["report"] == name
@@ -134,8 +134,8 @@ def test_every_report_is_json(lake: Lake, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_a_lake_without_the_tables_gives_empty_reports(tmp_path: Path, name: str) -> None:
-    small = SmallLake(tmp_path / "lake")
+def test_missing_tables_give_empty_reports(tmp_path: Path, name: str) -> None:
+    small = IcebergLake(tmp_path / "lake")
     small.publish()
     report = msgspec.to_builtins(make_report(open_lake(small.path), name))
     lists = [value for key, value in report.items() if isinstance(value, list) and key not in {"days", "skewHistogram"}]
@@ -151,12 +151,12 @@ def test_a_lake_without_the_tables_gives_empty_reports(tmp_path: Path, name: str
         ({"name": "demand", "days": 0}, "from 1 to 3660"),
     ],
 )
-def test_what_cannot_be_asked(lake: Lake, given: dict[str, Any], says: str) -> None:
+def test_invalid_arguments(lake: Lake, given: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         make_report(lake, **given)
 
 
-def test_the_page_is_one_file_that_loads_nothing(lake: Lake) -> None:
+def test_the_page_is_self_contained(lake: Lake) -> None:
     text = page(all_reports(lake, days=DAYS, zone="Europe/Berlin"))
     assert text.count("<svg") == 7
     assert not re.search(r"""(src|href)\s*=|url\(|@import|<script|<link|https?://""", text)
@@ -168,9 +168,9 @@ def test_the_page_is_one_file_that_loads_nothing(lake: Lake) -> None:
 
 
 def test_hostile_names_are_escaped(tmp_path: Path) -> None:
-    """Whoever registers a broker or a topic chooses its name; the page must show it as text everywhere."""
+    """Any client can register a broker or topic with such a name."""
     hostile = """<script>alert(1)</script>"'><svg onload=alert(2)>&{{ 7 * 7 }}"""
-    small = SmallLake(tmp_path / "lake")
+    small = IcebergLake(tmp_path / "lake")
     for path in {"silver.observed"} | {name for name in TABLES if name.startswith("gold.")}:
         small.write(path, [hostile_row(path, hostile)])
     small.publish()
@@ -197,7 +197,7 @@ def hostile_row(path: str, hostile: str) -> dict[str, Any]:
 
 
 def test_the_page_of_an_empty_lake(tmp_path: Path) -> None:
-    small = SmallLake(tmp_path / "lake")
+    small = IcebergLake(tmp_path / "lake")
     small.publish()
     text = page(all_reports(open_lake(small.path), days=7, zone="UTC"))
     assert "No broker was observed in this period." in text
@@ -237,7 +237,7 @@ def test_query_as_json_csv_and_table(folder: Path, capsys: pytest.CaptureFixture
     assert len(msgspec.json.decode(capsys.readouterr().out)) == 5000
 
 
-def test_query_that_is_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_query(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(folder, "query", "SELECT nope FROM broker_flaps") == 2
     assert capsys.readouterr().err.splitlines()[1:] == ["  SELECT nope FROM broker_flaps", "         ^"]
     assert command(folder, "query", "--json", "--csv", "SELECT 1") == 2

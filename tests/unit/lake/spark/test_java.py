@@ -1,4 +1,4 @@
-"""Which Java is taken, and the copy of links that keeps one argument from it."""
+"""Selection of the Java for Spark, and the links that drop one argument."""
 
 import subprocess
 from pathlib import Path
@@ -10,7 +10,7 @@ from routebook.lake.spark.java import adapted_for_spark, java_home, version_of
 
 
 def pretend(home: Path, version: str) -> Path:
-    """A Java that tells its version, or what it was called with."""
+    """A script that prints a Java version, or its arguments."""
     (home / "bin").mkdir(parents=True)
     (home / "lib").mkdir()
     java = home / "bin" / "java"
@@ -21,25 +21,25 @@ def pretend(home: Path, version: str) -> Path:
 
 
 @pytest.mark.parametrize(("version", "expected"), [("17.0.15", 17), ("1.8.0_402", 8), ("25", 25)])
-def test_tells_the_version(tmp_path: Path, version: str, expected: int) -> None:
+def test_the_major_version(tmp_path: Path, version: str, expected: int) -> None:
     assert version_of(pretend(tmp_path / "java", version)) == expected
     assert version_of(tmp_path) is None
 
 
-def test_the_machines_own_is_taken_from_17_on(tmp_path: Path) -> None:
+def test_an_installed_java_17_or_later_is_used(tmp_path: Path) -> None:
     old, new = pretend(tmp_path / "old", "11.0.2"), pretend(tmp_path / "new", "21.0.1")
     assert java_home({"JAVA_HOME": str(new), "PATH": str(old / "bin")}) == new
     assert java_home({"JAVA_HOME": str(old), "PATH": str(new / "bin")}) == new
 
 
-def test_no_java_says_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_java_reports_the_unsuitable_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("routebook.lake.spark.java._bundled", lambda: None)
     old = pretend(tmp_path / "old", "11.0.2")
     with pytest.raises(NoJava, match=r"old is Java 11\): set JAVA_HOME"):
         java_home({"JAVA_HOME": str(old), "PATH": ""})
 
 
-def test_one_argument_is_kept_from_the_java_that_does_not_know_it(tmp_path: Path) -> None:
+def test_the_adapted_java_drops_the_unknown_module(tmp_path: Path) -> None:
     adapted = adapted_for_spark(pretend(tmp_path / "java", "25"), cache=tmp_path / "cache")
     args = ["-Dx=a b", "--add-modules=jdk.incubator.vector", "--add-modules=other", "", "*"]
     said = subprocess.run([adapted / "bin" / "java", *args], capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""Lakes made without Spark: tables with the declared columns and a few rows, published as a build does it."""
+"""Lakes written with PyIceberg, without Spark: declared tables with a few rows, published like a build."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from tests.support.ddl import arrow_schema
 Rows = Sequence[Mapping[str, Any]]
 
 
-class SmallLake:
-    """A lake's folder that a test writes to."""
+class IcebergLake:
+    """A lake that a test writes."""
 
     def __init__(self, path: Path, *, form: str = "1") -> None:
         self.path = path
@@ -32,7 +32,7 @@ class SmallLake:
         self._builds = 0
 
     def write(self, table: str, rows: Rows, *, columns: str | None = None) -> None:
-        """Put these rows in the place of what the table has. Columns left out are null."""
+        """Replace the rows of a table. Omitted columns are null."""
         ddl = TABLES[table].columns if columns is None else columns
         schema = arrow_schema(ddl)
         if not self.catalog.table_exists(table):
@@ -51,7 +51,7 @@ class SmallLake:
         self._published[table] = snapshot.snapshot_id
 
     def publish(self, *, at: datetime | None = None, build_id: str | None = None, events: int = 0) -> str:
-        """What `write` put there is what readers see."""
+        """Publish the current snapshots of all tables."""
         self._builds += 1
         row = {
             "number": self._builds,
