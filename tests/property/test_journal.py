@@ -18,8 +18,8 @@ from tests.support.faulty_files import Crash, FaultyFiles
 
 OPTIONS = JournalOptions(segment_bytes=700, batch_bytes=400, queue_records=12)
 
-APPEND, BURST, COMMIT, DURABLE, UPKEEP, BREAK, HEAL = range(7)
-STEPS = st.lists(st.sampled_from([APPEND, BURST, COMMIT, DURABLE, UPKEEP, BREAK, HEAL]), max_size=40)
+APPEND, BURST, COMMIT, DURABLE, ROLL, BREAK, HEAL = range(7)
+STEPS = st.lists(st.sampled_from([APPEND, BURST, COMMIT, DURABLE, ROLL, BREAK, HEAL]), max_size=40)
 BOOTS = st.lists(st.tuples(STEPS, st.integers(0, 60) | st.none(), st.booleans()), min_size=1, max_size=6)
 
 
@@ -56,7 +56,7 @@ class Boot:
             seq = self.append()
             self.waiting.append((seq, self.writer.durable(seq)))
             self.writer.commit()
-        elif step == UPKEEP:
+        elif step == ROLL:
             self.writer.roller.run_once()
         elif step == BREAK:
             self.files.error = errno.ENOSPC

@@ -45,7 +45,7 @@ class JournalStatus(msgspec.Struct, frozen=True, kw_only=True):
     failures: int
     rolled_segments: int
     removed_segments: int
-    upkeep_problem: str | None  # why segments are not rolled or removed
+    rolling_problem: str | None  # why segments are not rolled or removed
 
 
 class Writer:
@@ -162,7 +162,7 @@ class Writer:
                 failures=self._failures,
                 rolled_segments=self.roller.rolled,
                 removed_segments=self.roller.removed,
-                upkeep_problem=self.roller.problem,
+                rolling_problem=self.roller.problem,
             )
 
     # -- start and stop ------------------------------------------------------------------------------------------

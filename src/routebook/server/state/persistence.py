@@ -128,8 +128,8 @@ def journal_health(status: JournalStatus, *, unkept: int = 0) -> Part:
     if status.state == "degraded":
         says = f"the journal is not being written: {status.reason}; {status.dropped_records} records dropped so far"
         return Part(Condition.DEGRADED, says, facts)
-    if status.upkeep_problem is not None:
-        return Part(Condition.DEGRADED, f"old segments are not rolled or removed: {status.upkeep_problem}", facts)
+    if status.rolling_problem is not None:
+        return Part(Condition.DEGRADED, f"old segments are not rolled or removed: {status.rolling_problem}", facts)
     return Part(facts=facts)
 
 

@@ -27,7 +27,7 @@ WRITING = JournalStatus(
     failures=0,
     rolled_segments=0,
     removed_segments=0,
-    upkeep_problem=None,
+    rolling_problem=None,
 )
 
 
@@ -85,6 +85,6 @@ def test_a_degraded_journal_reports_the_reason() -> None:
 
 
 def test_failed_segment_removal_degrades_the_journal() -> None:
-    part = journal_health(msgspec.structs.replace(WRITING, upkeep_problem="permission denied"))
+    part = journal_health(msgspec.structs.replace(WRITING, rolling_problem="permission denied"))
     assert part.condition is Condition.DEGRADED
     assert "permission denied" in part.says

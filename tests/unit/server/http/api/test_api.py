@@ -25,9 +25,9 @@ def with_history(tmp_path: Path) -> Iterator[Rig]:
         seq = some.record(TopicsChanged(broker="a", cause=TopicCause.REGISTRATION, added=added), at_ms=2000)
         assert some.writer is not None
         some.writer.durable(seq).result(20)
-        feeder = IndexFollower(tmp_path / "history.db", files, rest=0)
-        feeder.start()
-        feeder.stop()
+        follower = IndexFollower(tmp_path / "history.db", files, rest=0)
+        follower.start()
+        follower.stop()
         history = some.context.history = History(tmp_path / "history.db")
         yield some
         history.close()
