@@ -26,7 +26,7 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of all kinds; `kind` is the tag in the journal."""
 
 
-class Asked(_Event, frozen=True, kw_only=True):
+class RequestEvent(_Event, frozen=True, kw_only=True):
     """Base of events that a request causes, with its sender if known."""
 
     peer: str | None = None  # the address of the sender
@@ -96,7 +96,7 @@ class BrokerReturned(_Event, frozen=True, kw_only=True, tag_field="kind", tag="b
     addr: str
 
 
-class BrokerDown(Asked, frozen=True, kw_only=True, tag_field="kind", tag="broker_down"):
+class BrokerDown(RequestEvent, frozen=True, kw_only=True, tag_field="kind", tag="broker_down"):
     """A broker left its group."""
 
     cluster: str
@@ -131,7 +131,7 @@ class TopicCause(StrEnum):
     REMOVAL = "removal"  # its group left
 
 
-class TopicsChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="topics_changed"):
+class TopicsChanged(RequestEvent, frozen=True, kw_only=True, tag_field="kind", tag="topics_changed"):
     """Topics of one broker were added, changed or removed."""
 
     broker: str
@@ -149,21 +149,21 @@ class MappingsChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="
     removed: tuple[str, ...] = ()
 
 
-class PermissionWiped(Asked, frozen=True, kw_only=True, tag_field="kind", tag="permission_wiped"):
+class PermissionWiped(RequestEvent, frozen=True, kw_only=True, tag_field="kind", tag="permission_wiped"):
     """The write permission of all topics of a broker was removed (205)."""
 
     broker: str
     topics: int
 
 
-class PermissionRestored(Asked, frozen=True, kw_only=True, tag_field="kind", tag="permission_restored"):
+class PermissionRestored(RequestEvent, frozen=True, kw_only=True, tag_field="kind", tag="permission_restored"):
     """The write permission of all topics of a broker was restored (327)."""
 
     broker: str
     topics: int
 
 
-class TopicDeleted(Asked, frozen=True, kw_only=True, tag_field="kind", tag="topic_deleted"):
+class TopicDeleted(RequestEvent, frozen=True, kw_only=True, tag_field="kind", tag="topic_deleted"):
     """The queues and static mappings of a topic were deleted on these brokers (216)."""
 
     topic: str
@@ -171,7 +171,7 @@ class TopicDeleted(Asked, frozen=True, kw_only=True, tag_field="kind", tag="topi
     brokers: tuple[str, ...] = ()
 
 
-class KvChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="kv_changed"):
+class KvChanged(RequestEvent, frozen=True, kw_only=True, tag_field="kind", tag="kv_changed"):
     """A KV entry was put (`after` is the value) or deleted (`after` is None)."""
 
     namespace: str
@@ -181,7 +181,7 @@ class KvChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="kv_chan
     deleted: bool = False
 
 
-class SettingChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="setting_changed"):
+class SettingChanged(RequestEvent, frozen=True, kw_only=True, tag_field="kind", tag="setting_changed"):
     """A setting was changed at run time (318)."""
 
     key: str
@@ -189,7 +189,7 @@ class SettingChanged(Asked, frozen=True, kw_only=True, tag_field="kind", tag="se
     after: str
 
 
-class RequestDenied(Asked, frozen=True, kw_only=True, tag_field="kind", tag="request_denied"):
+class RequestDenied(RequestEvent, frozen=True, kw_only=True, tag_field="kind", tag="request_denied"):
     """A request was rejected with NO_PERMISSION; over HTTP with 401 or 403, and then `code` is 0.
 
     `count` is the number of equal denials (peer address, code and reason) within a minute, after the first. A row

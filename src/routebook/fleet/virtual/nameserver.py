@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from routebook import __version__
-from routebook.events import Asked, DownReason, Event, ServerStarted, ServerStopped
+from routebook.events import DownReason, Event, RequestEvent, ServerStarted, ServerStopped
 from routebook.fleet.virtual.journal import VirtualJournal
 from routebook.handlers import Caller, NameServer, Outcome, dispatch
 from routebook.routes import RouteTable
@@ -104,7 +104,7 @@ class VirtualNameServer:
         """Write events to the journal and pass them on."""
         recorded = tuple(
             msgspec.structs.replace(event, peer=peer, code=code)
-            if code is not None and isinstance(event, Asked)
+            if code is not None and isinstance(event, RequestEvent)
             else event
             for event in events
         )

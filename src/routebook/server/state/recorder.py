@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from routebook.events import Asked, Event
+from routebook.events import Event, RequestEvent
 from routebook.journal.record import FORMAT_VERSION, Record
 from routebook.journal.write.writer import Writer
 from routebook.server.observe.event_log import EventLog
@@ -56,7 +56,7 @@ class Recorder:
         """
         journal, publish, seq = self.journal, self._publish, 0
         for event in events:
-            if isinstance(event, Asked) and (peer is not None or code is not None):
+            if isinstance(event, RequestEvent) and (peer is not None or code is not None):
                 event = msgspec.structs.replace(event, peer=peer, who=who, code=code)
             seq = self.last_seq + 1 if journal is None else journal.append(event, at_ms)
             self.last_seq = seq or self.last_seq

@@ -1,6 +1,6 @@
 """Denied requests are recorded; a flood of them adds few records, whose counts add up."""
 
-from routebook.events import Asked, RequestDenied
+from routebook.events import RequestDenied, RequestEvent
 from routebook.journal.record import Record
 from routebook.server.access.denials import Denials
 from routebook.server.observe.event_log import EventLog
@@ -31,7 +31,7 @@ def test_the_first_denial_is_recorded_at_once() -> None:
     denying, listener = denials()
     denying.denied(code=100, why="x has no admin_write", peer="10.0.0.1:5", who="x")
     (event,) = listener.events
-    assert isinstance(event, Asked)
+    assert isinstance(event, RequestEvent)
     assert event == RequestDenied(code=100, why="x has no admin_write", peer="10.0.0.1:5", who="x")
 
 
