@@ -1,4 +1,4 @@
-"""Every frame captured from the Java NameServer 5.5.0, sent again: the same answers, but for what is documented."""
+"""Each frame captured from the Java NameServer 5.5.0, replayed: the same answers, except for documented deviations."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -99,7 +99,7 @@ def differences(replay: Replay | Captured, vectors: list[Vector], deviations: di
             assert replay.ask(deviation.undo).code == 0
 
 
-def test_vectors_are_all_there(vectors: list[Vector]) -> None:
+def test_all_vectors_are_present(vectors: list[Vector]) -> None:
     assert len(vectors) == 124
     assert len({vector.name for vector in vectors}) == 124
     assert DEVIATIONS.keys() <= {vector.name for vector in vectors}
@@ -111,14 +111,14 @@ def test_java_answers_as_captured(vectors: list[Vector], tmp_path: Path) -> None
         assert "\n".join(differences(replay, vectors, {})) == ""
 
 
-def test_a_deviation_that_no_longer_deviates_is_reported(vectors: list[Vector]) -> None:
+def test_an_obsolete_deviation_is_reported(vectors: list[Vector]) -> None:
     server = Captured()
     reports = list(differences(server, vectors, DEVIATIONS))
     assert [report.split(":")[0] for report in reports] == [f"{name} no longer deviates" for name in DEVIATIONS]
     assert server.asked == [deviation.undo for deviation in DEVIATIONS.values() if deviation.undo]
 
 
-def test_routebook_answers_as_captured_but_for_what_is_documented(vectors: list[Vector], tmp_path: Path) -> None:
+def test_routebook_answers_as_captured_except_for_documented_deviations(vectors: list[Vector], tmp_path: Path) -> None:
     with serving(tmp_path / "home") as process, closing(Replay(process.address)) as replay:
         assert "\n".join(differences(replay, vectors, DEVIATIONS)) == ""
 
@@ -127,7 +127,7 @@ def test_deviations_are_documented() -> None:
     assert {deviation.anchor for deviation in DEVIATIONS.values()} <= documented_anchors()
 
 
-def test_order_counts_only_where_java_has_one(vectors: list[Vector]) -> None:
+def test_order_matters_only_where_java_has_one(vectors: list[Vector]) -> None:
     """The judge itself: a byte more, another order, another code are each seen or allowed as the vector says."""
     by_name = {vector.name: vector for vector in vectors}
     ordered, unordered, excepted = by_name["cluster-one"], by_name["topics-all"], by_name["register-no-id"]

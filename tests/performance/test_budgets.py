@@ -110,13 +110,13 @@ def test_journal_append(tmp_path: Path) -> None:
 # What these tests are worth: each of these slowdowns is one that somebody could make without noticing
 
 
-def test_a_look_up_that_is_always_decoded_trips_it(tmp_path: Path) -> None:
+def test_a_look_up_that_is_always_decoded_exceeds_the_budget(tmp_path: Path) -> None:
     with _unknown_look_ups():
         spent = _cost_of_asking(tmp_path, _look_up(1234))
     assert not _within(spent, LOOK_UP)
 
 
-def test_a_registration_that_is_always_parsed_trips_it(tmp_path: Path) -> None:
+def test_a_registration_that_is_always_decoded_exceeds_the_budget(tmp_path: Path) -> None:
     turn = iter(range(1 << 20))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registration, "_fingerprint", lambda *_: f"{next(turn):06d}")
@@ -124,7 +124,7 @@ def test_a_registration_that_is_always_parsed_trips_it(tmp_path: Path) -> None:
     assert not _within(spent, SAME_REGISTRATION)
 
 
-def test_a_changed_registration_that_is_read_whole_trips_it(tmp_path: Path) -> None:
+def test_a_changed_registration_that_is_decoded_completely_exceeds_the_budget(tmp_path: Path) -> None:
     size = len(_registration(topics=4000))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RegistrationCache, "similar_table", lambda *_, **__: ())
@@ -132,7 +132,7 @@ def test_a_changed_registration_that_is_read_whole_trips_it(tmp_path: Path) -> N
     assert not _within(Cost(spent.opcodes, spent.bytes - size), CHANGED_REGISTRATION)
 
 
-def test_a_body_that_is_copied_once_more_trips_it(tmp_path: Path) -> None:
+def test_an_additional_copy_of_a_body_exceeds_the_budget(tmp_path: Path) -> None:
     frame = _registration(topics=1000)
     original = registration._fingerprint
 
@@ -146,7 +146,7 @@ def test_a_body_that_is_copied_once_more_trips_it(tmp_path: Path) -> None:
     assert not _within(Cost(spent.opcodes, spent.bytes - len(frame)), SAME_REGISTRATION)
 
 
-def test_a_journal_that_formats_by_hand_trips_it(tmp_path: Path) -> None:
+def test_a_journal_that_formats_in_python_exceeds_the_budget(tmp_path: Path) -> None:
     def line(self: RecordEncoder, event: KvChanged, *, seq: int, at_ms: int) -> bytes:
         fields = {name: getattr(event, name) for name in event.__struct_fields__}
         return json.dumps({"seq": seq, "at": at_ms, **fields}).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Counterparts of Java's ClusterTestRequestProcessorTest: clusterTest, and the readiness gate."""
+"""Ports of Java's ClusterTestRequestProcessorTest: clusterTest, and needWaitForService."""
 
 import pytest
 

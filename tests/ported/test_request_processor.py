@@ -1,4 +1,4 @@
-"""Counterparts of Java's RequestProcessorTest: each asserts here what its Java namesake asserts there."""
+"""Ports of Java's RequestProcessorTest, test by test."""
 
 import json
 import zlib

@@ -1,4 +1,4 @@
-"""Counterparts of Java's RouteInfoManager tests (but the New one) and of BrokerHousekeepingServiceTest, by class."""
+"""Ports of Java's RouteInfoManager tests (except the New one) and of BrokerHousekeepingServiceTest, by class."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Counterparts of RouteInfoManagerNewTest; each test bears the Java test's name in our spelling."""
+"""Ports of Java's RouteInfoManagerNewTest, with the same test names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Counterparts of Java's ZoneRouteRPCHookTest and ZoneRouteRPCHookMoreTest, at the request where the hook acts."""
+"""Ports of Java's ZoneRouteRPCHookTest and ZoneRouteRPCHookMoreTest, at the request that the hook handles."""
 
 import json
 

@@ -14,7 +14,7 @@ TOPICS = [f"T{number}" for number in range(6)]
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_remembering_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remembering_does_not_change_results(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topic_blocks, "_TOPICS_PER_BLOCK", 1 + seed % 3)
     chance = random.Random(seed)
     settings = {"deleteTopicWithBrokerRegistration": "true" if seed % 4 == 3 else "false"}

@@ -1,4 +1,4 @@
-"""What Routebook's server writes, its client reads back, in both profiles; junk is a ProtocolError."""
+"""The client decodes what the server encodes, in both profiles; junk is a ProtocolError."""
 
 import contextlib
 from collections.abc import Callable
@@ -102,6 +102,6 @@ def test_data_versions(counter: int | None, state_version: int, timestamp: int) 
 
 @pytest.mark.parametrize("decode", DECODERS)
 @given(st.binary(max_size=60) | st.text('{}[]:,"\\ 0-1aé', max_size=40).map(str.encode))
-def test_junk_is_read_or_refused(decode: Callable[[bytes], object], junk: bytes) -> None:
+def test_junk_is_decoded_or_rejected(decode: Callable[[bytes], object], junk: bytes) -> None:
     with contextlib.suppress(ProtocolError):
         decode(junk)

@@ -1,4 +1,4 @@
-"""The route table beside a naive model: any sequence of operations shows the same, and its events tell all of it."""
+"""The route table beside a naive model: the same results for any operations, and events that rebuild the tables."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What NameServers disagree about: grouped, and with who is likely stale."""
+"""Differences between NameServers are combined, and name the likely stale one."""
 
 import pytest
 
@@ -14,16 +14,16 @@ def only(found: list[Disagreement]) -> Disagreement:
     return found[0]
 
 
-def test_those_that_show_the_same_agree() -> None:
+def test_equal_views_have_no_differences() -> None:
     assert disagreements([view("n1", [A, B]), view("n2", [B, A])]) == []
 
 
-def test_nobody_and_one_agree_with_themselves() -> None:
+def test_fewer_than_two_views_have_no_differences() -> None:
     assert disagreements([]) == []
     assert disagreements([view("n1", [A])]) == []
 
 
-def test_a_broker_takes_its_topics_with_it() -> None:
+def test_a_missing_broker_is_one_difference_with_its_topics() -> None:
     found = only(disagreements([view("n1", [A, B]), view("n2", [B])]))
     assert (found.kind, found.subject, found.topics) == (Kind.BROKER, "b-a", ["orders", "payments"])
     assert found.missing_at == ["n2"]
@@ -32,12 +32,12 @@ def test_a_broker_takes_its_topics_with_it() -> None:
 
 
 @pytest.mark.parametrize(("answers", "stale"), [(True, ["n2"]), (False, ["n1"]), (None, [])])
-def test_where_two_stand_against_each_other_the_broker_decides(answers: bool | None, stale: list[str]) -> None:
+def test_without_a_majority_reachability_decides(answers: bool | None, stale: list[str]) -> None:
     found = only(disagreements([view("n1", [A, B]), view("n2", [B])], reachable=lambda _: answers))
     assert found.stale == stale
 
 
-def test_the_majority_is_right() -> None:
+def test_the_minority_is_stale() -> None:
     views = [view("n1", [A]), view("n2", [A, B]), view("n3", [A, B])]
     found = only(disagreements(views, reachable=lambda _: False))
     assert (found.stale, found.because) == (["n1"], "2 of 3 differ from it")
@@ -45,7 +45,7 @@ def test_the_majority_is_right() -> None:
     assert found.stale == ["n2"]
 
 
-def test_topics_of_one_broker_are_told_together() -> None:
+def test_topics_of_one_broker_are_combined() -> None:
     less = on("b-a", "orders")
     more = on("b-a", "orders", "payments", "refunds")
     found = only(disagreements([view("n1", [more]), view("n2", [less])]))
@@ -53,7 +53,7 @@ def test_topics_of_one_broker_are_told_together() -> None:
     assert found.missing_at == ["n2"]
 
 
-def test_topics_that_differ_in_two_ways_are_told_apart() -> None:
+def test_topics_that_differ_in_two_ways_are_separate_differences() -> None:
     here = (group("b-a"), {topic: queues("b-a") for topic in "stu"})
     there = (group("b-a"), {"s": queues("b-a", perm=4), "t": queues("b-a", perm=4), "u": queues("b-a", write=4)})
     permission, counts = sorted(disagreements([view("n1", [here]), view("n2", [there])]), key=lambda one: one.kind)
@@ -95,7 +95,7 @@ def test_kv_and_order() -> None:
     ]
 
 
-def test_settings_that_both_have_and_that_are_no_places() -> None:
+def test_settings_that_both_have_are_compared_except_for_paths() -> None:
     here = {"orderMessageEnable": "true", "listenPort": "1", "kvConfigPath": "/a", "mine": "x", "tls.keyPassword": "a"}
     there = {"orderMessageEnable": "false", "listenPort": "2", "kvConfigPath": "/b", "tls.keyPassword": "b"}
     views = [view("n1", [], settings=here), view("n2", [], settings=there), view("n3", [])]

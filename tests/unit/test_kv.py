@@ -1,4 +1,4 @@
-"""The KV store: what it keeps, what it says has changed, and the file it makes."""
+"""The KV store: content, events and its file."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from routebook.wire.request_bodies import decode_kv_table
 GOLDEN = Path(__file__).parents[1] / "golden" / "golden.jsonl"
 
 
-def test_a_new_store_has_nothing() -> None:
+def test_a_new_store_is_empty() -> None:
     store = KvStore()
     assert store.get("ns", "k") is None
     assert store.list("ns") is None
@@ -29,7 +29,7 @@ def test_put_get_list() -> None:
     assert len(store) == 1
 
 
-def test_what_changes_nothing_is_no_event_and_no_revision() -> None:
+def test_equal_values_are_not_a_change() -> None:
     store = KvStore({"ns": {"k": "v", "null": None}})
     before = store.revision
     assert store.put("ns", "k", "v") == ()
@@ -51,7 +51,7 @@ def test_every_change_is_a_revision() -> None:
     assert first < second < third < store.revision
 
 
-def test_null_is_kept_and_shows_nowhere() -> None:
+def test_a_null_value_is_stored_and_never_returned() -> None:
     store = KvStore()
     assert store.put("ns2", "k", None) == (KvChanged(namespace="ns2", key="k"),)
     assert store.get("ns2", "k") is None
@@ -59,7 +59,7 @@ def test_null_is_kept_and_shows_nowhere() -> None:
     assert store.encode() == b'{"configTable":{"ns2":{}}}'
 
 
-def test_an_emptied_namespace_stays() -> None:
+def test_a_namespace_without_keys_stays() -> None:
     store = KvStore({"ns": {"k": "v"}})
     assert store.delete("ns", "k") == (KvChanged(namespace="ns", key="k", before="v", deleted=True),)
     assert store.list("ns") == {}
@@ -73,12 +73,12 @@ def test_the_file_escapes_what_java_escapes() -> None:
     assert KvStore({"ns": {"k": value}}).encode() == b'{"configTable":{"ns":' + captured + b"}}"
 
 
-def test_half_a_surrogate_pair_is_a_question_mark_in_the_file() -> None:
+def test_a_lone_surrogate_is_a_question_mark_in_the_file() -> None:
     store = KvStore({"n\ud800": {"k\udc00": "a\ud83d", "whole": "😀"}})
     assert store.encode().decode() == '{"configTable":{"n?":{"k?":"a?","whole":"😀"}}}'
 
 
-def test_the_store_does_not_share_what_it_was_made_from() -> None:
+def test_the_store_copies_its_input() -> None:
     table: dict[str, str | None] = {"k": "v"}
     store = KvStore({"ns": table})
     table["k"] = "changed"

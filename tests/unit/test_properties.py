@@ -1,4 +1,4 @@
-"""Java's Properties text: what is read, what is printed, and that an edited file says what it should."""
+"""Java's Properties text: parsing, printing and editing."""
 
 import contextlib
 
@@ -44,7 +44,7 @@ def test_reads_what_java_reads(text: str, expected: dict[str, str]) -> None:
     assert as_dict(text) == expected
 
 
-def test_entries_know_the_line_they_begin_on() -> None:
+def test_entries_have_line_numbers() -> None:
     entries = parse("# one\na=1\n\nb=\\\n  2\r\nc=3")
     assert [(entry.key, entry.line) for entry in entries] == [("a", 2), ("b", 4), ("c", 6)]
 
@@ -56,7 +56,7 @@ def test_a_malformed_escape_is_an_error_with_its_line(text: str) -> None:
     assert caught.value.line == 2
 
 
-def test_a_body_is_utf8_that_is_read_again_as_latin1() -> None:
+def test_a_body_is_utf8_decoded_as_latin1() -> None:
     assert as_dict(decode_wire("a=é".encode())) == {"a": "Ã©"}
     assert as_dict(decode_wire(b"a=\\u00e9")) == {"a": "é"}
     assert as_dict(decode_wire(b"a=\xff")) == {"a": "ï¿½"}
@@ -66,7 +66,7 @@ def test_printed_sorted_and_unescaped() -> None:
     assert format_entries([("b", "x\\y z"), ("a", "中=")]) == "a=中=\nb=x\\y z\n"
 
 
-def test_printed_in_java_order_and_without_half_characters() -> None:
+def test_printed_in_java_order_without_lone_surrogates() -> None:
     # Java compares UTF-16 units: a pair of surrogates sorts before U+FFFD
     assert format_entries([("\ufffd", "1"), ("😀", "\ud83d")]) == "😀=?\n\ufffd=1\n"
 
@@ -77,7 +77,7 @@ def test_editing_keeps_everything_else() -> None:
     assert after == "# mine\nlistenPort = 1\n\n! other\nforeign:x\\\n  y\norderMessageEnable=true"
 
 
-def test_new_keys_come_at_the_end_on_lines_of_their_own() -> None:
+def test_new_keys_are_appended_on_separate_lines() -> None:
     assert edit("a=1", {"b": "2", "c": "3"}) == "a=1\nb=2\nc=3\n"
     assert edit("a=1\r\n", {"b": "2"}) == "a=1\r\nb=2\r\n"
     assert edit("", {"b": "2"}) == "b=2\n"
@@ -96,7 +96,7 @@ def test_the_last_of_two_equal_keys_is_edited() -> None:
         ("a=\\\n  b\\\n  c\nd=e", "a=\\\n  x\nd=e\n"),
     ],
 )
-def test_edits_odd_layouts(before: str, after: str) -> None:
+def test_unusual_layouts_are_edited(before: str, after: str) -> None:
     assert edit(before, {"a": "x"}) == after.removesuffix("" if before.endswith("\n") else "\n")
 
 
@@ -105,7 +105,7 @@ def test_a_file_that_ends_in_a_backslash_does_not_swallow_a_new_key() -> None:
         assert as_dict(edit(open_end, {"c": "d"})) == {"a": "b", "c": "d"}
 
 
-def test_an_entry_that_does_not_parse_stays_as_it_is() -> None:
+def test_an_invalid_entry_stays_unchanged() -> None:
     assert edit("bad\\u00=1\na=\\u00zz\n", {"a": "2", "b": "3"}) == "bad\\u00=1\na=2\nb=3\n"
 
 
@@ -124,7 +124,7 @@ KEYS = st.one_of(st.sampled_from(["a", "b", "key"]), WORDS.filter(bool))
 
 
 @given(FILES, st.dictionaries(KEYS, WORDS, max_size=3))
-def test_an_edited_file_says_what_it_said_and_the_changes(text: str, changed: dict[str, str]) -> None:
+def test_an_edited_file_has_the_old_content_and_the_changes(text: str, changed: dict[str, str]) -> None:
     edited = decode_file(encode_file(edit(text, changed)))
     # a lone backslash at the end is an empty key, as long as nothing follows
     assert without_empty_key(as_dict(edited)) == without_empty_key(as_dict(text) | changed)

@@ -1,4 +1,4 @@
-"""Minutes instead of moments: buckets, percentiles, bounded counters."""
+"""Per-minute rollups: buckets, percentiles, bounded counters."""
 
 import pytest
 from hypothesis import given
@@ -37,7 +37,7 @@ def test_a_bucket_holds_its_value_and_is_narrow(value: int) -> None:
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=1), st.floats(0, 1))
-def test_percentiles_are_about_right(values: list[int], share: float) -> None:
+def test_percentiles_are_approximately_correct(values: list[int], share: float) -> None:
     counts: dict[int, int] = {}
     for value in values:
         counts[bucket_of(value)] = counts.get(bucket_of(value), 0) + 1
@@ -74,7 +74,7 @@ def test_heartbeats_of_a_minute() -> None:
     assert (row.count, row.max_gap_ms) == (1, 120_500), "the gap goes over the minutes between"
 
 
-def test_an_outage_is_no_gap() -> None:
+def test_an_outage_is_not_a_gap() -> None:
     beats = HeartbeatRollup()
     beats.beat(KEY, "a", 61_000)
     beats.forget(KEY)
@@ -87,7 +87,7 @@ def test_an_outage_is_no_gap() -> None:
     assert (row.count, row.gaps_ms) == (1, {})
 
 
-def test_those_who_left_are_forgotten() -> None:
+def test_brokers_that_left_are_forgotten() -> None:
     beats = HeartbeatRollup()
     beats.forget(KEY)
     beats.beat(KEY, "a", 61_000)
@@ -96,7 +96,7 @@ def test_those_who_left_are_forgotten() -> None:
     assert beats._beats == {}
 
 
-def test_a_clock_that_goes_back_is_a_gap_of_nothing() -> None:
+def test_a_clock_that_goes_back_is_a_gap_of_zero() -> None:
     beats = HeartbeatRollup()
     beats.beat(KEY, "a", 5_000)
     beats.beat(KEY, "a", 1_000)

@@ -1,4 +1,4 @@
-"""Every request that is handled has a class, and classes include what they should."""
+"""Each handled request has an access class, and classes include what they should."""
 
 import pytest
 
@@ -11,11 +11,11 @@ def test_every_handled_code_has_a_class() -> None:
     assert set(NEEDED) == set(HANDLERS)
 
 
-def test_what_operators_change_takes_admin_write() -> None:
+def test_changes_by_operators_need_admin_write() -> None:
     assert {code for code, access in NEEDED.items() if access == (Access.ADMIN_WRITE,)} == ADMIN_WRITES
 
 
-def test_nothing_that_changes_a_route_is_open_to_readers() -> None:
+def test_readers_cannot_change_routes() -> None:
     readable = {code for code, access in NEEDED.items() if set(access) & {Access.ROUTE_READ, Access.ADMIN_READ}}
     assert readable.isdisjoint(ADMIN_WRITES | {103, 104, 217, 322, 904})
 
@@ -30,7 +30,7 @@ def test_nothing_that_changes_a_route_is_open_to_readers() -> None:
         ([Access.BROKER_CONTROL, Access.ADMIN_READ], {"broker_control", "admin_read", "route_read"}),
     ],
 )
-def test_what_is_included(given: list[Access], includes: set[str]) -> None:
+def test_included_classes(given: list[Access], includes: set[str]) -> None:
     assert set(expanded(given)) == includes
 
 

@@ -1,4 +1,4 @@
-"""Who may ask what."""
+"""Authorization by class, address, cluster and broker."""
 
 from ipaddress import ip_network
 
@@ -52,7 +52,7 @@ def test_by_cluster_and_broker() -> None:
     assert ask(set(), many) == "x may not act for broker b-0, b-1, b-2 and 6 more"
 
 
-def test_who_is_limited_changes_nothing_for_all() -> None:
+def test_a_limited_identity_cannot_change_the_whole_server() -> None:
     limited = identity(Access.ADMIN_WRITE, clusters=frozenset({"c1"}))
     why = decide(limited, 318, host="h", target=Target(whole_server=True))
     assert why is not None

@@ -1,4 +1,4 @@
-"""The identities file: what it may say, what it must not, and who is proven by what."""
+"""The identities file, its errors, and authentication."""
 
 import hashlib
 
@@ -48,7 +48,7 @@ def identities() -> Identities:
     return parse(FILE)
 
 
-def test_what_the_file_says(identities: Identities) -> None:
+def test_a_valid_file(identities: Identities) -> None:
     broker = identities.by_name("broker-a")
     assert broker is not None
     assert broker.access == {Access.BROKER_CONTROL, Access.ROUTE_READ}
@@ -79,7 +79,7 @@ def test_networks(identities: Identities, host: str, welcome: bool) -> None:
     assert ops.allows_host(host)
 
 
-def test_a_signature_proves_who_made_it(identities: Identities) -> None:
+def test_a_signature_identifies_its_signer(identities: Identities) -> None:
     content = content_of({"topic": "T", "AccessKey": "key-a"}, b"body")
     right = sign(content, "secret-of-a")
     assert identities.verify("key-a", content, right) is identities.by_name("broker-a")
@@ -92,14 +92,14 @@ def test_a_signature_proves_who_made_it(identities: Identities) -> None:
 
 
 @pytest.mark.parametrize("access_key", ["prometheus", "broker-b"])
-def test_who_has_no_secret_here_cannot_sign(identities: Identities, access_key: str) -> None:
+def test_an_identity_without_a_known_secret_cannot_sign(identities: Identities, access_key: str) -> None:
     assert identities.has_access_key(access_key)
     assert not identities.can_sign(access_key)
     for secret in ("", TOKEN, hashlib.sha256(TOKEN.encode()).hexdigest()):
         assert identities.verify(access_key, b"content", sign(b"content", secret)) is None
 
 
-def test_a_secret_proves_who_knows_it(identities: Identities) -> None:
+def test_a_secret_identifies_its_owner(identities: Identities) -> None:
     assert identities.authenticate("key-a", "secret-of-a") is identities.by_name("broker-a")
     assert identities.authenticate("ops", "from-the-environment") is identities.by_name("ops")
     assert identities.authenticate("prometheus", TOKEN) is identities.by_name("prometheus")
@@ -116,7 +116,7 @@ def test_a_secret_proves_who_knows_it(identities: Identities) -> None:
         assert identities.authenticate(access_key, secret) is None
 
 
-def test_a_short_secret_is_never_right_where_only_its_hash_is_kept() -> None:
+def test_a_short_secret_is_rejected_if_only_its_hash_is_known() -> None:
     digest = hashlib.sha256(b"password").hexdigest()
     weak = parse(f'[[identity]]\nname = "weak"\nsecret = "sha256:{digest}"\naccess = ["admin_read"]')
     assert weak.authenticate("weak", "password") is None
@@ -130,14 +130,14 @@ def test_certificates(identities: Identities) -> None:
     assert identities.by_certificate([]) is None
 
 
-def test_a_certificate_for_two_identities_is_for_none() -> None:
+def test_an_ambiguous_certificate_identifies_no_one() -> None:
     two = "".join(
         f'[[identity]]\nname = "{name}"\naccess = ["route_read"]\ncertificates = ["{name}"]\n' for name in "ab"
     )
     assert parse(two).by_certificate(["a", "b"]) is None
 
 
-def test_no_text_of_it_shows_a_secret(identities: Identities) -> None:
+def test_secrets_are_not_part_of_any_text(identities: Identities) -> None:
     texts = f"{identities!r} {identities} {identities._by_access_key!r} {identities.by_name('ops')!r}"
     for secret in ("secret-of-a", "from-the-environment", TOKEN):
         assert secret not in texts
@@ -172,7 +172,7 @@ ONE = '[[identity]]\nname = "a"\nsecret = "long-enough"\naccess = ["route_read"]
         ("anonymous = true\n" + ONE, "must be a list"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, says: str) -> None:
+def test_errors_describe_the_problem(text: str, says: str) -> None:
     with pytest.raises(AccessFileError, match=says) as error:
         parse(text)
     assert str(error.value).startswith("ids.toml: ")

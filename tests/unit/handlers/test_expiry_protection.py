@@ -1,4 +1,4 @@
-"""Most brokers fall silent at once: their routes are kept, until they return or it has lasted too long."""
+"""Mass-expiry protection: routes of brokers that become silent at once are kept for a limited time."""
 
 import hypothesis.strategies as st
 import pytest
@@ -79,7 +79,7 @@ def key(n: int) -> BrokerKey:
     return BrokerKey("DefaultCluster", f"10.0.0.{n}:1")
 
 
-def test_all_silent_at_once_are_kept_and_say_so() -> None:
+def test_brokers_that_become_silent_at_once_are_kept() -> None:
     fleet = Fleet(10)
     fleet.run(300)
     assert (fleet.up, fleet.preserving) == (10, True)
@@ -91,7 +91,7 @@ def test_all_silent_at_once_are_kept_and_say_so() -> None:
     assert fleet.ns.routes.route("T", RoutePolicy()) is not None
 
 
-def test_those_that_run_out_first_are_kept_too() -> None:
+def test_the_first_brokers_that_expire_are_kept() -> None:
     """Heartbeats are spread over half a minute, so leases do not end together."""
     fleet = Fleet(10)
     for n in range(10):
@@ -102,7 +102,7 @@ def test_those_that_run_out_first_are_kept_too() -> None:
 
 
 @pytest.mark.parametrize(("silent", "of"), [(1, 10), (4, 10), (5, 10), (4, 4), (4, 6)])
-def test_too_few_expire_as_ever(silent: int, of: int) -> None:
+def test_too_few_brokers_expire(silent: int, of: int) -> None:
     fleet = Fleet(of)
     fleet.run(300, alive=range(silent, of))
     assert (fleet.up, fleet.preserving) == (of - silent, False)
@@ -117,14 +117,14 @@ def test_over_half_and_at_least_five_are_kept(silent: int, of: int) -> None:
     assert (fleet.up, fleet.preserving) == (of, True)
 
 
-def test_one_after_another_over_a_long_time_expire_as_ever() -> None:
+def test_brokers_that_become_silent_one_by_one_expire() -> None:
     fleet = Fleet(10)
     for dead in range(1, 11):
         fleet.run(150, alive=range(dead, 10))
     assert (fleet.up, fleet.preserving) == (0, False)
 
 
-def test_closes_and_unregistrations_act_as_ever_meanwhile() -> None:
+def test_closes_and_unregistrations_are_applied_during_protection() -> None:
     fleet = Fleet(10)
     fleet.run(200)
     fleet.lose(0, DownReason.CLOSED)
@@ -134,7 +134,7 @@ def test_closes_and_unregistrations_act_as_ever_meanwhile() -> None:
     assert (fleet.up, fleet.preserving) == (8, True)
 
 
-def test_brokers_that_all_close_are_gone() -> None:
+def test_brokers_that_close_are_removed() -> None:
     fleet = Fleet(10)
     for n in range(10):
         fleet.lose(n, DownReason.CLOSED)
@@ -154,7 +154,7 @@ def test_idle_connections_count_like_expiries() -> None:
     assert isinstance(fleet.events[-1], BrokerReturned)
 
 
-def test_a_single_idle_connection_is_closed_as_ever() -> None:
+def test_a_single_idle_connection_is_closed() -> None:
     fleet = Fleet(10)
     fleet.now_ms = 119_000
     fleet.beat(*range(1, 10))
@@ -162,7 +162,7 @@ def test_a_single_idle_connection_is_closed_as_ever() -> None:
     assert (fleet.up, fleet.preserving) == (9, False)
 
 
-def test_it_ends_when_they_return_and_the_rest_get_time_to() -> None:
+def test_it_ends_when_they_return_and_the_rest_get_a_full_timeout() -> None:
     fleet = Fleet(10)
     fleet.run(200)
     fleet.beat(*range(6))
@@ -175,7 +175,7 @@ def test_it_ends_when_they_return_and_the_rest_get_time_to() -> None:
     assert (fleet.up, fleet.preserving) == (6, False)
 
 
-def test_it_ends_after_its_time_and_does_not_begin_again() -> None:
+def test_it_ends_after_its_maximum_duration() -> None:
     fleet = Fleet(10)
     fleet.run(125 + 600)
     assert (fleet.up, fleet.preserving) == (0, False)
@@ -186,20 +186,20 @@ def test_it_ends_after_its_time_and_does_not_begin_again() -> None:
     assert len(fleet.of(PreservationEntered)) == 1
 
 
-def test_connections_of_those_that_are_kept_stay_open() -> None:
+def test_connections_of_protected_brokers_stay_open() -> None:
     fleet = Fleet(10)
     fleet.now_ms = 121_000
     assert fleet.ns.scan(fleet.now_ms).effects == ()
 
 
-def test_off_by_a_setting() -> None:
+def test_a_setting_disables_it() -> None:
     fleet = Fleet(10, enabled="false")
     fleet.run(200)
     assert (fleet.up, len(fleet.of(BrokerDown))) == (0, 10)
     assert not fleet.of(PreservationEntered)
 
 
-def test_switched_off_in_the_middle() -> None:
+def test_disabling_it_ends_it() -> None:
     fleet = Fleet(10)
     fleet.run(200)
     fleet.ns.settings = Settings.build([from_values({"routebook.preservation.enabled": "false"})])
@@ -227,7 +227,7 @@ def test_short_timeouts_need_more_than_a_late_heartbeat() -> None:
     assert len(ns.routes.lease_table) == 9
 
 
-def test_brokers_from_before_a_restart_have_their_own_lease() -> None:
+def test_recovered_brokers_have_their_own_lease() -> None:
     fleet = Fleet(10)
     restarted = Fleet(0)
     for event in fleet.events:
@@ -245,7 +245,7 @@ moves = st.lists(
 
 @settings(max_examples=200, deadline=None)
 @given(moves)
-def test_whatever_happens_it_is_entered_and_left_in_turn_and_nobody_speaks_from_the_grave(
+def test_random_traffic_starts_and_ends_it_in_turn(
     steps: list[tuple[str, int, int]],
 ) -> None:
     fleet = Fleet(8)

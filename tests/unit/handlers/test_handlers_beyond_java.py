@@ -1,4 +1,4 @@
-"""What docs/compatibility.md promises beyond Java, request by request."""
+"""The intended differences from Java in docs/compatibility.md, request by request."""
 
 import json
 import zlib
@@ -28,7 +28,7 @@ def is_empty(ns: CoreClient) -> bool:
 
 @pytest.mark.parametrize("field", ["clusterName", "brokerName", "brokerAddr", "brokerId"])
 @pytest.mark.parametrize("code", [103, 104])
-def test_missing_names_are_refused_by_name(code: int, field: str) -> None:
+def test_missing_names_are_rejected(code: int, field: str) -> None:
     ns = CoreClient()
     reply = ns.ask(code, without(field), register_body("t", "u"))
     assert reply.code == 1
@@ -38,7 +38,7 @@ def test_missing_names_are_refused_by_name(code: int, field: str) -> None:
 
 @pytest.mark.parametrize("field", ["clusterName", "brokerName", "brokerAddr", "haServerAddr", "__ZONE_NAME"])
 @pytest.mark.parametrize("bad", ["a\nb", "a\x00", "\x1b[31m", "\x7f", "\u2028"])
-def test_control_characters_are_refused(field: str, bad: str) -> None:
+def test_control_characters_are_rejected(field: str, bad: str) -> None:
     ns = CoreClient()
     reply = ns.ask(103, {**BROKER, field: bad}, register_body("t", "u"))
     assert reply.code == 1
@@ -47,14 +47,14 @@ def test_control_characters_are_refused(field: str, bad: str) -> None:
     assert is_empty(ns)
 
 
-def test_control_characters_in_topics_are_refused() -> None:
+def test_control_characters_in_topics_are_rejected() -> None:
     ns = CoreClient()
     reply = ns.ask(103, BROKER, register_body("t", "x\ty"))
     assert (reply.code, reply.remark) == (1, "topic 'x\\ty' contains a control character: nothing was changed")
     assert is_empty(ns)
 
 
-def test_refused_registrations_leave_no_ghost() -> None:
+def test_rejected_registrations_change_nothing() -> None:
     ns = CoreClient()
     assert ns.ask(103, BROKER, register_body("only")).remark == "register broker failed"
     assert ns.ask(103, BROKER, b"{bad").code == 1
@@ -74,7 +74,7 @@ def test_deflated_body_under_compressed_false_registers() -> None:
     assert parsed(ns.ask(206)) == {"topicList": ["TopicTest", "Other"]}
 
 
-def test_too_many_topics_are_refused() -> None:
+def test_too_many_topics_are_rejected() -> None:
     ns = CoreClient(**{"routebook.maxTopicsPerRegistration": "2"})
     reply = ns.ask(103, BROKER, register_body("a", "b", "c"))
     assert reply.code == 1
@@ -93,7 +93,7 @@ def test_late_104_of_an_old_connection_does_not_touch_the_new_registration() -> 
     assert ns.route("t").code == 17
 
 
-def test_104_from_elsewhere_is_honoured() -> None:
+def test_a_104_over_another_connection_is_applied() -> None:
     ns = CoreClient()
     ns.register("t", "u", connection=1)
     ask = {"clusterName": "DefaultCluster", "brokerName": "broker-a", "brokerAddr": "127.0.0.1:10911", "brokerId": "0"}
@@ -101,7 +101,7 @@ def test_104_from_elsewhere_is_honoured() -> None:
     assert ns.route("t").code == 17
 
 
-def test_the_time_in_the_mapping_version_is_no_news() -> None:
+def test_the_time_in_the_mapping_version_is_ignored() -> None:
     """A 5.x broker writes the current time there at every registration, and so never sends the same bytes twice."""
     ns = CoreClient()
 
@@ -122,7 +122,7 @@ def test_the_time_in_the_mapping_version_is_no_news() -> None:
     assert ns.ask(103, {**BROKER, "bodyCrc32": "1"}, body(2, 3000)).remark == "crc32 not match"
 
 
-def test_unchanged_registration_is_not_read_again() -> None:
+def test_an_unchanged_registration_is_not_decoded_again() -> None:
     ns = CoreClient()
     ns.register("t", "u")
     before = ns.nameserver.routes.revision
@@ -155,7 +155,7 @@ def test_settings_that_never_change_over_the_wire(line: str) -> None:
     assert ns.ask(319).body == before
 
 
-def test_settings_that_are_not_taken_are_named() -> None:
+def test_settings_that_are_not_applied_are_listed() -> None:
     ns = CoreClient()
     body = b"noSuchKey=1\nwaitSecondsForService=soon\nserverWorkerThreads=4\norderMessageEnable=true\n"
     reply = ns.ask(318, None, body)
@@ -173,7 +173,7 @@ def test_other_codes_work_in_cluster_test() -> None:
     assert parsed(ns.ask(206)) == {"topicList": ["t", "u"]}
 
 
-def test_remarks_say_what_is_wrong() -> None:
+def test_remarks_describe_the_problem() -> None:
     ns = CoreClient()
     for code, ext, body in [
         (103, BROKER, b"{bad"),
@@ -187,7 +187,7 @@ def test_remarks_say_what_is_wrong() -> None:
         assert "Exception" not in reply.remark
 
 
-def test_static_mappings_go_with_their_broker() -> None:
+def test_static_mappings_are_removed_with_their_broker() -> None:
     ns = CoreClient()
     body = json.loads(register_body("t", "u"))
     info = {"bname": "b", "currIdMap": {"0": 0}, "dirty": False, "epoch": 1, "topic": "t", "totalQueues": 4}

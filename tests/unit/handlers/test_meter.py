@@ -1,4 +1,4 @@
-"""Heartbeats and look-ups counted by the minute, within bounds."""
+"""Heartbeats and look-ups are counted per minute, within limits."""
 
 from routebook.events import DownReason, HeartbeatMinute, LookupMinute
 from routebook.handlers import Caller, dispatch
@@ -49,7 +49,7 @@ def test_connections_of_one_client_share_a_row() -> None:
     assert (row.client, row.count) == ("10.0.0.9", 3)
 
 
-def test_beyond_the_bound_they_are_others() -> None:
+def test_look_ups_beyond_the_limit_are_counted_as_others() -> None:
     ns = CoreClient(**{"routebook.lookupKeysPerMinute": "3"})
     caller = Caller(1, "10.0.0.9:1")
     for n in range(50):
@@ -65,7 +65,7 @@ def test_beyond_the_bound_they_are_others() -> None:
     assert sum(row.misses for row in rows) == 100
 
 
-def test_rows_that_others_keep_are_theirs_for_a_minute() -> None:
+def test_kept_rows_are_cleared_after_a_minute() -> None:
     ns = CoreClient(**{"routebook.lookupKeysPerMinute": "2"})
     meter, kept = ns.nameserver.meter, dict[str, list[int]]()
     for host in ("10.0.0.8", "10.0.0.9", "10.0.0.10"):
@@ -76,14 +76,14 @@ def test_rows_that_others_keep_are_theirs_for_a_minute() -> None:
     assert not kept
 
 
-def test_a_name_that_no_topic_has_is_not_kept() -> None:
+def test_a_name_that_is_too_long_for_a_topic_is_not_kept() -> None:
     ns = CoreClient()
     look_up(ns, "x" * 256)
     (row,) = lookups(ns)
     assert (row.others, row.count, row.misses) == (True, 1, 1)
 
 
-def test_in_cluster_test_mode_too() -> None:
+def test_look_ups_are_counted_in_cluster_test_mode() -> None:
     ns = CoreClient(clusterTest="true")
     ns.register("A", "B")
     look_up(ns, "A")
@@ -94,7 +94,7 @@ def test_in_cluster_test_mode_too() -> None:
     ]
 
 
-def test_registrations_and_heartbeats_are_signs_of_life() -> None:
+def test_registrations_and_heartbeats_are_counted() -> None:
     ns = CoreClient()
     ns.register("A", "B")
     for code in (904, 322, 103):
@@ -108,7 +108,7 @@ def test_registrations_and_heartbeats_are_signs_of_life() -> None:
     assert (row.count, row.gaps_ms, row.max_gap_ms) == (4, {30_719: 3}, 30_000)
 
 
-def test_strangers_are_not_counted() -> None:
+def test_unknown_brokers_are_not_counted() -> None:
     ns = CoreClient()
     ns.ask(904, KEY)
     ns.ask(322, KEY, b"{}")
@@ -116,7 +116,7 @@ def test_strangers_are_not_counted() -> None:
     assert heartbeats(ns) == []
 
 
-def test_an_outage_is_no_gap() -> None:
+def test_an_outage_is_not_a_gap() -> None:
     ns = CoreClient()
     ns.register("A", "B")
     ns.nameserver.connection_lost(1, DownReason.CLOSED, ns.now_ms)

@@ -1,4 +1,4 @@
-"""What a request would change: also by an address or a name that is somebody else's."""
+"""The clusters and brokers that a request would change."""
 
 import json
 
@@ -28,13 +28,13 @@ def found(clusters: str = "", brokers: str = "") -> Target:
 
 
 @pytest.mark.parametrize("code", [103, 104, 322, 904])
-def test_a_broker_speaks_for_itself(asker: CoreClient, code: int) -> None:
+def test_a_brokers_own_request(asker: CoreClient, code: int) -> None:
     assert target(asker, code, clusterName="c1", brokerName="b-a", brokerAddr="a:1") == found("c1", "b-a")
     assert target(asker, code, clusterName="c3", brokerName="new", brokerAddr="n:1") == found("c3", "new")
 
 
 @pytest.mark.parametrize("code", [103, 104, 322, 904])
-def test_or_for_another_by_its_address_or_name(asker: CoreClient, code: int) -> None:
+def test_a_request_with_the_address_or_name_of_another_broker(asker: CoreClient, code: int) -> None:
     assert target(asker, code, clusterName="c1", brokerName="mine", brokerAddr="a:1") == found("c1", "mine b-a")
     assert target(asker, code, clusterName="c1", brokerName="b-b", brokerAddr="x:1") == found("c1 c2", "b-b")
     assert target(asker, code, clusterName="c1", brokerAddr="a:1") == found("c1", "b-a")
@@ -47,7 +47,7 @@ def test_topics(asker: CoreClient) -> None:
     assert target(asker, 216, topic="absent") == NOTHING
 
 
-def test_one_topic_by_itself(asker: CoreClient) -> None:
+def test_a_single_topic(asker: CoreClient) -> None:
     queue = {"brokerName": "b-b", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6, "topicSysFlag": 0}
     body = json.dumps({"queueDatas": [queue], "brokerDatas": []}).encode()
     assert target(asker, 217, body, topic="N") == found("c2", "b-b")
@@ -61,10 +61,10 @@ def test_permissions(asker: CoreClient) -> None:
 
 
 @pytest.mark.parametrize("code", [100, 102, 318])
-def test_what_is_of_the_whole_server(asker: CoreClient, code: int) -> None:
+def test_requests_that_change_the_whole_server(asker: CoreClient, code: int) -> None:
     assert target(asker, code) == Target(whole_server=True)
 
 
 @pytest.mark.parametrize("code", [101, 105, 106, 206, 219, 319, 901, 34])
-def test_who_only_reads_changes_nothing(asker: CoreClient, code: int) -> None:
+def test_reads_change_nothing(asker: CoreClient, code: int) -> None:
     assert target(asker, code, topic="T", brokerName="b-a", clusterName="c1") == NOTHING

@@ -1,4 +1,4 @@
-"""Images of the tables: whole, of one moment, small; and tables made of them."""
+"""Images of the tables are complete, consistent and small, and can be restored."""
 
 import random
 
@@ -41,7 +41,7 @@ def restored(image: Image) -> RouteTable:
     return table
 
 
-def test_tables_come_back() -> None:
+def test_tables_are_restored() -> None:
     table = filled()
     again = restored(capture(table))
     assert dump(again) == dump(table)
@@ -50,7 +50,7 @@ def test_tables_come_back() -> None:
     assert dump(restored(capture(RouteTable()))) == dump(RouteTable())
 
 
-def test_restored_brokers_are_awaited_and_return() -> None:
+def test_restored_brokers_are_disconnected_until_they_return() -> None:
     again = restored(capture(filled()))
     assert again.is_disconnected(key())
     change = register(again, registration(topics=("A", "B", "C"), zone="Z", mappings=[mapping("A", "broker-a")]))
@@ -58,14 +58,14 @@ def test_restored_brokers_are_awaited_and_return() -> None:
     assert not again.is_disconnected(key())
 
 
-def test_doubt_is_kept() -> None:
+def test_uncertainty_is_kept() -> None:
     table = filled()
     table.begin_leases(0, max_ms=1, uncertain={"broker-b"})
     again = restored(capture(table))
     assert [lease.is_uncertain for lease in again.lease_table.values()] == [False, False, True]
 
 
-def test_what_is_alike_stands_there_once() -> None:
+def test_equal_layouts_are_stored_once() -> None:
     table = RouteTable()
     topics = [f"topic-{n}" for n in range(500)]
     for n in range(20):
@@ -77,7 +77,7 @@ def test_what_is_alike_stands_there_once() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_an_image_is_of_its_last_step_whatever_happened_between(seed: int) -> None:
+def test_an_image_shows_the_state_at_its_last_step(seed: int) -> None:
     chance = random.Random(seed)
     table = RouteTable()
     for n in range(6):
@@ -109,7 +109,7 @@ def test_an_image_is_of_its_last_step_whatever_happened_between(seed: int) -> No
     assert dump(restored(captured.image())) == expected
 
 
-def test_tables_that_never_rest_are_copied_all_the_same() -> None:
+def test_tables_that_keep_changing_are_copied() -> None:
     table = RouteTable()
     register(table, registration(topics=[f"t{m}" for m in range(30)]))
     taking = Capture(table)

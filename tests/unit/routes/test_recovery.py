@@ -1,4 +1,4 @@
-"""Brokers known from before a restart: how they return, and tables whose journal has a hole."""
+"""Recovered brokers: how they return, and tables whose journal has a gap."""
 
 from collections.abc import Container
 
@@ -56,7 +56,7 @@ def kinds(events: tuple[RouteEvent, ...]) -> list[type[RouteEvent]]:
 
 
 class TestLeases:
-    def test_a_recovered_broker_has_its_own_timeout_but_no_more_than_is_set(self) -> None:
+    def test_a_recovered_broker_has_its_own_timeout_up_to_the_setting(self) -> None:
         table = recovered(registration(timeout_ms=10_000), registration("b", addr=OTHER, timeout_ms=600_000))
         assert table.expire(11_000, policy=PLAIN).events == ()
         assert isinstance(table.expire(11_001, policy=PLAIN).events[0], BrokerDown)
@@ -69,7 +69,7 @@ class TestLeases:
         assert table.expire(650_000, policy=PLAIN).events == ()
         assert table.is_disconnected(key())
 
-    def test_it_is_awaited_until_it_registers(self) -> None:
+    def test_it_is_disconnected_until_it_registers(self) -> None:
         table = recovered()
         assert table.is_disconnected(key())
         assert not table.is_changed(key(), version())
@@ -83,7 +83,7 @@ class TestLeases:
         assert isinstance(down, BrokerDown)
         assert down.reason is DownReason.UNREGISTERED
 
-    def test_another_address_takes_its_seat_as_ever(self) -> None:
+    def test_another_address_can_replace_it(self) -> None:
         table = recovered()
         assert kinds(register(table, registration(addr=SLAVE, topics=OWN)).events) == [BrokerDown, BrokerUp]
 
@@ -95,7 +95,7 @@ class TestReturn:
         assert kinds(register(table, registration(topics=OWN)).events) == [BrokerReturned]
         assert perm(table, "A") == 4
 
-    def test_with_a_new_version_topics_that_were_deleted_meanwhile_go(self) -> None:
+    def test_with_a_new_version_deleted_topics_are_removed(self) -> None:
         table = recovered()
         change = register(table, registration(topics=("broker-a", "A", "B"), data_version=version(2)))
         assert kinds(change.events) == [BrokerReturned, BrokerChanged, TopicsChanged]
@@ -106,7 +106,7 @@ class TestReturn:
         [("A", "B"), ("broker-a",), ("broker-a", config("D"))],
         ids=["without_its_own_topic", "one_topic", "a_part_of_many"],
     )
-    def test_what_may_be_a_part_removes_nothing(self, topics: tuple[str | TopicConfig, ...]) -> None:
+    def test_a_partial_registration_removes_nothing(self, topics: tuple[str | TopicConfig, ...]) -> None:
         many = (*OWN, *(f"t{n}" for n in range(9)))
         table = recovered(registration(topics=many))
         register(table, registration(topics=topics, data_version=version(2)))
@@ -118,7 +118,7 @@ class TestReturn:
         register(table, registration(topics=("broker-a", "A"), data_version=version(2)))
         assert set(table.topics()) == set(OWN)
 
-    def test_a_doubtful_one_announces_all_with_the_same_version(self) -> None:
+    def test_an_uncertain_broker_announces_all_with_the_same_version(self) -> None:
         table = recovered(uncertain={"broker-a"})
         table.wipe_write("broker-a")
         assert table.is_changed(key(), version())
@@ -128,7 +128,7 @@ class TestReturn:
         assert perm(table, "B") == 6
         assert not table.is_changed(key(), version())
 
-    def test_doubt_is_about_some_or_all(self) -> None:
+    def test_some_or_all_groups_are_uncertain(self) -> None:
         both = (registration(topics=OWN), registration("b", addr=OTHER))
         assert [lease.is_uncertain for lease in recovered(*both, uncertain={"b"}).lease_table.values()] == [False, True]
         assert [lease.is_uncertain for lease in recovered(*both, uncertain=None).lease_table.values()] == [True, True]
@@ -155,14 +155,14 @@ class TestHoles:
         ],
         ids=lambda event: type(event).__name__,
     )
-    def test_what_cannot_be_done_is_not(self, event: RouteEvent) -> None:
+    def test_events_that_do_not_fit_are_ignored(self, event: RouteEvent) -> None:
         table = recovered()
         before = dump(table)
         assert not table.apply(event, now_ms=0)
         assert dump(table) == before
         check_consistency(table)
 
-    def test_a_change_of_somebody_unknown_seats_it(self) -> None:
+    def test_a_change_of_an_unknown_broker_adds_it(self) -> None:
         table = RouteTable()
         changed = BrokerChanged(
             cluster="C", broker="a", broker_id=1, before_id=0, addr="x:1", timeout_ms=1, acting_master=False
@@ -171,7 +171,7 @@ class TestHoles:
         assert table.member_group("a") == {1: "x:1"}
         check_consistency(table)
 
-    def test_who_takes_a_seat_pushes_out_whoever_is_still_in_it(self) -> None:
+    def test_a_broker_that_joins_replaces_the_holder_of_its_id(self) -> None:
         table = recovered()
         assert not table.apply(up(SLAVE), now_ms=0)
         assert table.member_group("broker-a") == {0: SLAVE}
@@ -182,7 +182,7 @@ class TestHoles:
     def test_a_deletion_needs_nothing_to_delete(self) -> None:
         assert recovered().apply(TopicDeleted(topic="nothing", brokers=("ghost",)), now_ms=0)
 
-    def test_mending_removes_what_a_crash_left_of_a_broker(self) -> None:
+    def test_orphans_of_a_crash_are_removed(self) -> None:
         table = recovered(registration(topics=OWN, mappings=[mapping("A", "broker-a")]), registration("b", addr=OTHER))
         down = BrokerDown(
             cluster="DefaultCluster", broker="broker-a", broker_id=0, addr=MASTER, reason=DownReason.CLOSED
@@ -196,7 +196,7 @@ class TestHoles:
         check_consistency(table)
         assert set(table.topics()) == {"base", "TopicTest"}
 
-    def test_there_is_nothing_to_mend_in_whole_tables(self) -> None:
+    def test_consistent_tables_have_no_orphans(self) -> None:
         table = recovered()
         before = table.revision
         assert table.remove_orphans().events == ()

@@ -1,4 +1,4 @@
-"""103: what a registration changes, what it does not, and what it says about it."""
+"""103: what a registration changes, and its events and notices."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def table() -> RouteTable:
 
 
 class TestWhatItSays:
-    def test_a_new_broker_comes_with_its_topics(self, table: RouteTable) -> None:
+    def test_a_new_broker_is_registered_with_its_topics(self, table: RouteTable) -> None:
         change = register(table, registration(topics=("A", "B"), zone="Z", filter_servers=("f:1",), timeout_ms=10))
         assert change.events == (
             BrokerUp(
@@ -69,14 +69,14 @@ class TestWhatItSays:
             ),
         )
 
-    def test_the_same_again_says_nothing(self, table: RouteTable) -> None:
+    def test_the_same_registration_again_has_no_events(self, table: RouteTable) -> None:
         register(table, registration(), connection=1)
         before = table.revision
         assert register(table, registration(), connection=2, now_ms=5) == Change()
         assert table.revision == before
         assert table.lease_table[key()].last_update_ms == 5
 
-    def test_a_new_version_tells_of_the_queues_that_differ(self, table: RouteTable) -> None:
+    def test_a_new_version_reports_changed_queues(self, table: RouteTable) -> None:
         register(table, registration(topics=("A", "B")))
         change = register(table, registration(topics=("A", config("B", read=4)), data_version=version(2)))
         assert isinstance(change.events[0], BrokerChanged)
@@ -102,12 +102,12 @@ class TestWhatItSays:
         ],
         ids=["ha_addr", "timeout", "zone", "acting_master", "version", "null_version", "filter_servers"],
     )
-    def test_anything_new_about_a_broker_is_told(self, table: RouteTable, again: Registration) -> None:
+    def test_any_change_of_a_broker_is_an_event(self, table: RouteTable, again: Registration) -> None:
         register(table, registration())
         change = register(table, again)
         assert [type(event) for event in change.events] == [BrokerChanged]
 
-    def test_of_a_topic_named_twice_the_last_counts(self, table: RouteTable) -> None:
+    def test_of_two_topics_with_one_name_the_last_counts(self, table: RouteTable) -> None:
         change = register(table, registration(topics=(config("A", read=1), config("A", read=2))))
         assert route(table, "A").queue_datas == [queue("broker-a", read=2)]
         assert isinstance(change.events[1], TopicsChanged)
@@ -127,7 +127,7 @@ class TestUpsert:
         assert route(table, "A").queue_datas == [queue("broker-a", read=4)]
         assert route(table, "B").queue_datas == [queue("broker-a")]
 
-    def test_a_null_version_is_always_news(self, table: RouteTable) -> None:
+    def test_a_null_version_always_counts_as_new(self, table: RouteTable) -> None:
         register(table, registration(data_version=None))
         register(table, registration(data_version=None, topics=("base", config("TopicTest", read=4))))
         assert route(table, "TopicTest").queue_datas == [queue("broker-a", read=4)]
@@ -145,17 +145,17 @@ class TestUpsert:
         assert not table.is_changed(key(), bare)
         assert table.is_changed(key(), DataVersion(counter=0, state_version=0, timestamp=1))
 
-    def test_a_slave_behind_a_master_does_not_touch_topics(self, table: RouteTable) -> None:
+    def test_a_slave_of_a_master_does_not_announce_topics(self, table: RouteTable) -> None:
         register(table, registration(topics=("A", "B")))
         register(table, registration(addr=SLAVE, broker_id=1, topics=("A", "B", "C"), acting_master=True))
         assert set(table.topics()) == {"A", "B"}
 
-    def test_an_old_slave_never_does(self, table: RouteTable) -> None:
+    def test_a_slave_before_5_0_never_announces_topics(self, table: RouteTable) -> None:
         register(table, registration(addr=SLAVE, broker_id=1, acting_master=None))
         assert table.topics() == []
         assert table.member_group("broker-a") == {1: SLAVE}
 
-    def test_purging_drops_what_is_not_announced_unless_there_are_mappings(self, table: RouteTable) -> None:
+    def test_purging_drops_other_topics_unless_there_are_mappings(self, table: RouteTable) -> None:
         register(table, registration(topics=("A", "B"), mappings=[mapping("A", "broker-a")]))
         change = register(table, registration(topics=("A", "C"), mappings=[mapping("A", "broker-a")]), policy=PURGING)
         assert set(table.topics()) == {"A", "B", "C"}
@@ -168,24 +168,24 @@ class TestUpsert:
 
 
 class TestRefusals:
-    def test_one_topic_of_an_unknown_id_is_refused_without_a_trace(self, table: RouteTable) -> None:
+    def test_one_topic_of_an_unknown_id_is_rejected_without_a_change(self, table: RouteTable) -> None:
         what = registration(topics=("A",))
         assert table.register(what, connection=1, now_ms=0, policy=PLAIN) == Registered(None)
         assert dump(table) == dump(RouteTable())
         assert table.revision == 0
 
-    def test_one_topic_does_not_switch_a_role_either(self, table: RouteTable) -> None:
+    def test_one_topic_does_not_change_a_role(self, table: RouteTable) -> None:
         register(table, registration(addr=SLAVE, broker_id=1))
         before = dump(table)
         assert result_of(table, registration(addr=SLAVE, broker_id=0, topics=("A",))) is None
         assert dump(table) == before
 
     @pytest.mark.parametrize("topics", [("A",), ()])
-    def test_one_topic_or_none_of_a_known_id_is_fine(self, table: RouteTable, topics: tuple[str, ...]) -> None:
+    def test_one_topic_or_none_of_a_known_id_is_accepted(self, table: RouteTable, topics: tuple[str, ...]) -> None:
         register(table, registration())
         assert result_of(table, registration(topics=topics, data_version=version(2))) is not None
 
-    def test_no_topics_at_all_are_fine_from_the_start(self, table: RouteTable) -> None:
+    def test_a_first_registration_without_topics_is_accepted(self, table: RouteTable) -> None:
         assert result_of(table, registration(topics=())) == RegisterResult()
         assert table.member_group("broker-a") == {0: MASTER}
 
@@ -207,7 +207,7 @@ class TestRefusals:
         register(table, registration(addr=OTHER, data_version=version(state=state)))
         assert addrs(table, "TopicTest") == {0: OTHER}
 
-    def test_a_deposed_broker_loses_the_seat_it_had(self, table: RouteTable) -> None:
+    def test_a_former_master_is_removed(self, table: RouteTable) -> None:
         register(table, registration(data_version=version(state=5)))
         register(table, registration(addr=OTHER, broker_id=1, data_version=version(state=4)))
         late = registration(addr=OTHER, broker_id=0, data_version=version(state=4))
@@ -228,7 +228,7 @@ class TestRefusals:
 
 
 class TestReplacement:
-    def test_an_address_that_loses_its_id_is_gone_altogether(self, table: RouteTable) -> None:
+    def test_an_address_that_loses_its_id_is_removed(self, table: RouteTable) -> None:
         register(table, registration(filter_servers=("f:1",)))
         change = register(table, registration(addr=OTHER))
         assert change.events[0] == BrokerDown(
@@ -267,7 +267,7 @@ class TestReplacement:
         assert info.broker_addr_table["broker-a"].broker_addrs == {0: MASTER, 1: SLAVE}
         assert info.broker_addr_table["broker-a"].cluster == "one"
 
-    def test_the_first_cluster_names_the_group_no_longer_than_it_has_a_member(self, table: RouteTable) -> None:
+    def test_a_group_has_the_name_of_a_cluster_with_a_member(self, table: RouteTable) -> None:
         first = registration(cluster="one")
         register(table, first)
         register(table, registration(addr=SLAVE, broker_id=1, cluster="two"))
@@ -281,7 +281,7 @@ class TestReplacement:
         register(table, registration(addr=OTHER, cluster="two", data_version=version(state=1)))
         assert table.member_group("broker-a") == {0: OTHER}
 
-    def test_two_names_from_one_address_share_a_lease_and_part_one_by_one(self, table: RouteTable) -> None:
+    def test_two_names_from_one_address_share_a_lease_and_leave_separately(self, table: RouteTable) -> None:
         one, two = registration("broker-a"), registration("broker-b", data_version=version(7))
         register(table, one, connection=1)
         register(table, two, connection=2)
@@ -309,13 +309,13 @@ class TestFlagsAndLists:
         register(table, registration(filter_servers=()))
         assert route(table, "TopicTest").filter_server_table == {}
 
-    def test_the_timeout_is_120_s_unless_told(self, table: RouteTable) -> None:
+    def test_the_default_timeout_is_120_s(self, table: RouteTable) -> None:
         register(table, registration())
         assert table.lease_table[key()].timeout_ms == 120_000
         register(table, registration(timeout_ms=0))
         assert table.lease_table[key()].timeout_ms == 0
 
-    def test_a_slave_learns_of_its_master(self, table: RouteTable) -> None:
+    def test_a_slave_gets_the_address_of_its_master(self, table: RouteTable) -> None:
         slave = registration(addr=SLAVE, broker_id=1)
         assert result_of(table, slave) == RegisterResult()
         register(table, registration())
@@ -325,7 +325,7 @@ class TestFlagsAndLists:
 
 
 class TestMappings:
-    def test_they_are_told_and_shown(self, table: RouteTable) -> None:
+    def test_they_are_events_and_in_routes(self, table: RouteTable) -> None:
         info = mapping("base", "broker-a")
         change = register(table, registration(mappings=[info]))
         assert change.events[-1] == MappingsChanged(broker="broker-a", mappings={"base": info})
@@ -341,7 +341,7 @@ class TestMappings:
         assert route(table, "base").topic_queue_mapping_by_broker == {"broker-a": newer}
         assert route(table, "TopicTest").topic_queue_mapping_by_broker is not None
 
-    def test_they_go_with_a_deleted_topic_and_come_back_with_it(self, table: RouteTable) -> None:
+    def test_they_are_removed_and_restored_with_their_topic(self, table: RouteTable) -> None:
         what = registration(mappings=[mapping("base", "broker-a")])
         register(table, what)
         table.delete_topic("base", cluster=None)
@@ -349,13 +349,13 @@ class TestMappings:
         register(table, what)
         assert route(table, "base").topic_queue_mapping_by_broker == {"broker-a": mapping("base", "broker-a")}
 
-    def test_one_without_a_name_is_the_brokers_own(self, table: RouteTable) -> None:
+    def test_one_without_a_name_belongs_to_the_broker(self, table: RouteTable) -> None:
         register(table, registration(mappings=[mapping("base", None)]))
         assert route(table, "base").topic_queue_mapping_by_broker == {"broker-a": mapping("base", None)}
 
 
 class TestNotices:
-    def test_a_lesser_id_is_announced_to_the_others(self, table: RouteTable) -> None:
+    def test_the_others_are_notified_of_a_lower_id(self, table: RouteTable) -> None:
         register(table, registration(addr=SLAVE, broker_id=2), policy=NOTIFYING)
         change = register(table, registration(addr=OTHER, broker_id=1), policy=NOTIFYING)
         assert change.effects == (
@@ -368,14 +368,14 @@ class TestNotices:
             ),
         )
 
-    def test_the_first_of_a_group_is_not(self, table: RouteTable) -> None:
+    def test_the_first_member_of_a_group_is_not_notified(self, table: RouteTable) -> None:
         assert register(table, registration(addr=SLAVE, broker_id=1), policy=NOTIFYING).effects == ()
 
-    def test_unless_its_id_is_below_0_when_it_is_told_itself(self, table: RouteTable) -> None:
+    def test_a_first_member_with_a_negative_id_is_notified(self, table: RouteTable) -> None:
         change = register(table, registration(broker_id=-1), policy=NOTIFYING)
         assert [effect.recipients for effect in change.effects if isinstance(effect, NotifyMinBroker)] == [(MASTER,)]
 
-    def test_nobody_is_told_where_the_setting_is_off(self, table: RouteTable) -> None:
+    def test_without_the_setting_there_are_no_notices(self, table: RouteTable) -> None:
         register(table, registration(addr=SLAVE, broker_id=1))
         assert register(table, registration()).effects == ()
 
@@ -397,7 +397,7 @@ def test_sharing_is_bounded(table: RouteTable) -> None:
     assert route(table, "t17").queue_datas == [queue("broker-a", read=17)]
 
 
-def test_an_unknown_key_is_no_lease(table: RouteTable) -> None:
+def test_an_unknown_key_has_no_lease(table: RouteTable) -> None:
     assert table.data_version(BrokerKey("c", "a")) is None
     assert not table.heartbeat(BrokerKey("c", "a"), 1)
 

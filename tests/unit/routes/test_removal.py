@@ -1,4 +1,4 @@
-"""104, lost connections and expiry: who goes, who stays, what goes with them, and who is told."""
+"""104, lost connections and expiry: what is removed, what stays, and who is notified."""
 
 import pytest
 
@@ -54,14 +54,14 @@ class TestUnregister:
         )
         assert dump(table) == dump(RouteTable())
 
-    def test_a_late_farewell_does_not_undo_a_newer_registration(self, table: RouteTable) -> None:
+    def test_a_late_104_does_not_remove_a_newer_registration(self, table: RouteTable) -> None:
         register(table, registration(), connection=1)
         register(table, registration(), connection=2)
         assert unregister(table, registration(), connection=1) == Change()
         assert table.has_lease(key())
         assert reasons(unregister(table, registration(), connection=2)) == [DownReason.UNREGISTERED]
 
-    def test_nor_does_it_after_the_old_lease_was_over(self, table: RouteTable) -> None:
+    def test_nor_after_the_old_lease_ended(self, table: RouteTable) -> None:
         register(table, registration(), connection=1)
         table.expire(10**9, policy=PLAIN)
         register(table, registration(), connection=2)
@@ -79,7 +79,7 @@ class TestUnregister:
         [registration(addr=OTHER), registration("broker-b"), registration(cluster="elsewhere")],
         ids=["address", "name", "cluster"],
     )
-    def test_nobody_is_meant(self, table: RouteTable, what: Registration) -> None:
+    def test_a_104_that_matches_no_member_changes_nothing(self, table: RouteTable, what: Registration) -> None:
         register(table, registration())
         before = dump(table)
         assert unregister(table, what) == Change()
@@ -99,19 +99,19 @@ class TestUnregister:
         assert route(table, "B").queue_datas == [queue("broker-b")]
         assert table.cluster_info().cluster_addr_table == {"DefaultCluster": ["broker-b"]}
 
-    def test_mappings_go_with_the_group(self, table: RouteTable) -> None:
+    def test_mappings_are_removed_with_the_group(self, table: RouteTable) -> None:
         register(table, registration(mappings=[mapping("base", "broker-a")]))
         register(table, registration("broker-b", addr=OTHER, mappings=[mapping("base", "broker-b")]))
         change = unregister(table, registration())
         assert change.events[-1] == MappingsChanged(broker="broker-a", removed=("base",))
         assert table.mapping_table == {"base": {"broker-b": mapping("base", "broker-b")}}
 
-    def test_mappings_under_a_name_that_nobody_bears_go_too(self, table: RouteTable) -> None:
+    def test_mappings_under_a_name_without_a_group_are_removed(self, table: RouteTable) -> None:
         register(table, registration(mappings=[mapping("base", "ghost")]))
         unregister(table, registration())
         assert table.mapping_table == {}
 
-    def test_filter_servers_go_with_the_lease(self, table: RouteTable) -> None:
+    def test_filter_servers_are_removed_with_the_lease(self, table: RouteTable) -> None:
         slave = registration(addr=SLAVE, broker_id=1, filter_servers=("f:1",))
         register(table, registration())
         register(table, slave)
@@ -121,7 +121,7 @@ class TestUnregister:
 
 
 class TestConnectionLost:
-    def test_all_brokers_of_a_connection_go(self, table: RouteTable) -> None:
+    def test_all_brokers_of_a_connection_are_removed(self, table: RouteTable) -> None:
         for number in range(3):
             register(table, registration(f"broker-{number}", addr=f"10.0.1.{number}:1"), connection=1)
         register(table, registration("stays", addr=OTHER), connection=2)
@@ -129,7 +129,7 @@ class TestConnectionLost:
         assert reasons(change) == [DownReason.IDLE] * 3
         assert list(table.group_table) == ["stays"]
 
-    def test_but_not_one_that_registered_over_another_since(self, table: RouteTable) -> None:
+    def test_a_broker_that_registered_over_another_connection_stays(self, table: RouteTable) -> None:
         register(table, registration(), connection=1)
         register(table, registration(), connection=2)
         assert lose(table, 1) == Change()
@@ -142,13 +142,13 @@ class TestConnectionLost:
         assert table.registered_over == {}
         assert lose(table, 1) == Change()
 
-    def test_a_broker_that_was_replaced_does_not_go_twice(self, table: RouteTable) -> None:
+    def test_a_replaced_broker_is_removed_once(self, table: RouteTable) -> None:
         register(table, registration(), connection=1)
         register(table, registration(addr=OTHER), connection=2)
         assert lose(table, 1) == Change()
         assert table.member_group("broker-a") == {0: OTHER}
 
-    def test_a_whole_group_in_one_container_goes_without_notices(self, table: RouteTable) -> None:
+    def test_a_complete_group_is_removed_without_notices(self, table: RouteTable) -> None:
         register(table, registration(acting_master=True), connection=1)
         register(table, registration(addr=SLAVE, broker_id=1, acting_master=True), connection=1)
         change = lose(table, 1)
@@ -158,7 +158,7 @@ class TestConnectionLost:
 
 
 class TestExpiry:
-    def test_the_timeout_must_have_passed_by_one(self, table: RouteTable) -> None:
+    def test_a_lease_expires_one_ms_after_its_timeout(self, table: RouteTable) -> None:
         register(table, registration(timeout_ms=1000), now_ms=500)
         assert table.expire(1500, policy=PLAIN) == Change()
         change = table.expire(1501, policy=PLAIN)
@@ -171,7 +171,7 @@ class TestExpiry:
         assert table.expire(2000, policy=PLAIN) == Change()
         assert reasons(table.expire(2001, policy=PLAIN)) == [DownReason.EXPIRED]
 
-    def test_a_connection_that_carries_a_living_broker_stays_open(self, table: RouteTable) -> None:
+    def test_a_connection_with_a_live_broker_stays_open(self, table: RouteTable) -> None:
         register(table, registration(timeout_ms=10), connection=1)
         register(table, registration("broker-b", addr=OTHER), connection=1)
         register(table, registration("broker-c", addr=SLAVE, timeout_ms=10), connection=2)
@@ -184,7 +184,7 @@ class TestExpiry:
         register(table, registration("broker-b", addr=OTHER, timeout_ms=10), connection=1)
         assert table.expire(1000, policy=PLAIN).effects == (CloseConnection(1, DownReason.EXPIRED),)
 
-    def test_a_zero_timeout_is_over_at_once(self, table: RouteTable) -> None:
+    def test_a_zero_timeout_expires_at_once(self, table: RouteTable) -> None:
         register(table, registration(timeout_ms=0), now_ms=5)
         assert table.expire(5, policy=PLAIN) == Change()
         assert reasons(table.expire(6, policy=PLAIN)) == [DownReason.EXPIRED]
@@ -196,7 +196,7 @@ class TestActingMaster:
         register(table, registration(addr=SLAVE, broker_id=1, acting_master=acting), connection=2)
         register(table, registration(addr=OTHER, broker_id=2, acting_master=acting), connection=3)
 
-    def test_a_group_that_lost_its_master_is_read_only_and_is_told(self, table: RouteTable) -> None:
+    def test_a_group_without_a_master_is_read_only_and_notified(self, table: RouteTable) -> None:
         self.group(table)
         change = lose(table, 1)
         writable, readable = queues(), queues(perm=PERM_READ)
@@ -213,7 +213,7 @@ class TestActingMaster:
         assert addrs(table, "TopicTest", policy=ACTING) == {0: SLAVE, 2: OTHER}
         assert addrs(table, "TopicTest", policy=PLAIN) == {1: SLAVE, 2: OTHER}
 
-    def test_without_acting_masters_only_the_address_goes(self, table: RouteTable) -> None:
+    def test_without_acting_masters_only_the_address_is_removed(self, table: RouteTable) -> None:
         self.group(table, acting=False)
         change = lose(table, 1)
         assert [type(event) for event in change.events] == [BrokerDown]
@@ -221,13 +221,13 @@ class TestActingMaster:
         assert perm(table, "TopicTest") == PERM_READ | PERM_WRITE
         assert addrs(table, "TopicTest", policy=ACTING) == {1: SLAVE, 2: OTHER}
 
-    def test_a_slave_that_does_not_lead_leaves_quietly(self, table: RouteTable) -> None:
+    def test_a_slave_with_a_higher_id_leaves_without_a_notice(self, table: RouteTable) -> None:
         self.group(table)
         change = lose(table, 3)
         assert [type(event) for event in change.events] == [BrokerDown]
         assert change.effects == ()
 
-    def test_the_id_that_was_said_decides_whether_the_least_one_left(self, table: RouteTable) -> None:
+    def test_the_id_in_the_request_decides_whether_the_lowest_id_left(self, table: RouteTable) -> None:
         self.group(table)
         change = unregister(table, registration(), broker_id=7, policy=ACTING)
         assert change.effects == ()
@@ -238,7 +238,7 @@ class TestActingMaster:
         assert unregister(table, registration(), policy=PLAIN).effects == ()
         assert perm(table, "TopicTest") == PERM_READ
 
-    def test_the_walk_through_of_a_whole_group(self, table: RouteTable) -> None:
+    def test_the_life_of_a_group_with_an_acting_master(self, table: RouteTable) -> None:
         """Slaves 2 and 1 come, then the master; the master dies, then slave 1."""
 
         def come(addr: str, broker_id: int, connection: int) -> Change:
@@ -264,18 +264,18 @@ class TestActingMaster:
         assert told(lose(table, 2)) == [((OTHER,), 2, SLAVE, None)]
         assert (addrs(table, "base", policy=ACTING), perm(table, "base")) == ({0: OTHER}, PERM_READ)
 
-    def test_nobody_stands_in_where_the_topic_is_writable(self, table: RouteTable) -> None:
+    def test_a_writable_topic_has_no_acting_master(self, table: RouteTable) -> None:
         self.group(table)
         lose(table, 1)
         table.restore_write("broker-a")
         assert addrs(table, "TopicTest", policy=ACTING) == {1: SLAVE, 2: OTHER}
 
-    def test_nor_in_the_topic_by_which_a_group_learns_its_ids(self, table: RouteTable) -> None:
+    def test_the_topic_that_shows_the_true_ids_has_no_acting_master(self, table: RouteTable) -> None:
         topic = "rmq_sys_SYNC_BROKER_MEMBER_broker-a"
         register(table, registration(addr=SLAVE, broker_id=1, topics=("base", topic), acting_master=True))
         assert addrs(table, topic, policy=ACTING) == {1: SLAVE}
         assert addrs(table, "base", policy=ACTING) == {0: SLAVE}
 
-    def test_a_slave_that_leads_without_acting_masters_writes(self, table: RouteTable) -> None:
+    def test_a_first_slave_without_acting_masters_is_writable(self, table: RouteTable) -> None:
         register(table, registration(addr=SLAVE, broker_id=1, acting_master=False))
         assert perm(table, "base") == PERM_READ | PERM_WRITE

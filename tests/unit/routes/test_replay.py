@@ -1,4 +1,4 @@
-"""The tables from their events: served as before, held by no connection, until their brokers come back."""
+"""Tables rebuilt from events serve as before, without connections until the brokers return."""
 
 import msgspec
 import pytest
@@ -73,7 +73,7 @@ def test_events_survive_the_journal(history: tuple[RouteTable, list[RouteEvent]]
     assert dump(replay(msgspec.json.decode(text, type=list[RouteEvent]))) == dump(table)
 
 
-def test_a_recovered_broker_is_on_a_lease(history: tuple[RouteTable, list[RouteEvent]]) -> None:
+def test_a_recovered_broker_has_a_lease(history: tuple[RouteTable, list[RouteEvent]]) -> None:
     replayed = replay(history[1], now_ms=1000)
     assert replayed.expire(121_000, policy=PLAIN) == Change()
     change = replayed.expire(121_001, policy=PLAIN)

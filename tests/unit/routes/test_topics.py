@@ -1,4 +1,4 @@
-"""217 and 216, 205 and 327: single topics, and an operator's switch for writes."""
+"""217 and 216, 205 and 327: single topics and write permissions."""
 
 import pytest
 
@@ -50,7 +50,7 @@ class TestRegisterTopic:
         assert table.register_topic("N", [queue("broker-a"), queue("ghost")]) == Change()
         assert table.route("N", PLAIN) is None
 
-    def test_of_a_topic_that_exists_what_stands_before_the_unknown_broker_is(self, table: RouteTable) -> None:
+    def test_for_an_existing_topic_entries_before_the_unknown_broker_are_stored(self, table: RouteTable) -> None:
         table.register_topic("A", [queue("broker-a", read=1), queue("ghost"), queue("broker-b")])
         assert route(table, "A").queue_datas == [queue("broker-a", read=1)]
 
@@ -67,7 +67,7 @@ class TestRegisterTopic:
         )
 
     @pytest.mark.parametrize("given", [[], [queue("broker-a")]], ids=["none", "the_same"])
-    def test_nothing_new_is_no_change(self, table: RouteTable, given: list[QueueData]) -> None:
+    def test_equal_queues_are_not_a_change(self, table: RouteTable, given: list[QueueData]) -> None:
         before = table.revision
         assert table.register_topic("A", given) == Change()
         assert table.revision == before
@@ -84,7 +84,7 @@ class TestDeleteTopic:
         assert route(table, "B").queue_datas == [queue("broker-a")]
         assert change.events == (TopicDeleted(topic="B", cluster="two", brokers=("broker-b",)),)
 
-    def test_the_last_queues_take_the_topic_with_them(self, table: RouteTable) -> None:
+    def test_a_topic_is_removed_with_its_last_queues(self, table: RouteTable) -> None:
         table.delete_topic("C", cluster="two")
         assert set(table.topics()) == {"A", "B"}
 
@@ -94,7 +94,7 @@ class TestDeleteTopic:
         assert table.delete_topic(topic, cluster=cluster) == Change()
         assert table.revision == before
 
-    def test_mappings_of_the_same_brokers_go_too(self, table: RouteTable) -> None:
+    def test_mappings_of_the_same_brokers_are_removed(self, table: RouteTable) -> None:
         for broker, addr, cluster in (("broker-a", "10.0.0.1:10911", "one"), ("broker-b", OTHER, "two")):
             register(
                 table,
@@ -110,14 +110,14 @@ class TestDeleteTopic:
         table.delete_topic("B", cluster="one")
         assert table.mapping_table == {"B": {"broker-b": mapping("B", "broker-b")}}
 
-    def test_it_comes_back_with_the_next_registration(self, table: RouteTable) -> None:
+    def test_it_is_restored_by_the_next_registration(self, table: RouteTable) -> None:
         table.delete_topic("A", cluster=None)
         register(table, registration("broker-a", cluster="one", topics=("A", "B")))
         assert route(table, "A").queue_datas == [queue("broker-a")]
 
 
 class TestPermissions:
-    def test_wiping_clears_the_write_bit_alone(self, table: RouteTable) -> None:
+    def test_wiping_clears_only_the_write_bit(self, table: RouteTable) -> None:
         register(
             table,
             registration("broker-a", cluster="one", topics=(config("A", perm=7), "B"), data_version=version(2)),
@@ -125,7 +125,7 @@ class TestPermissions:
         assert table.wipe_write("broker-a") == (2, Change((PermissionWiped(broker="broker-a", topics=2),)))
         assert (perm(table, "A"), perm(table, "B"), perm(table, "B", "broker-b")) == (5, 4, 6)
 
-    def test_restoring_sets_read_and_write_alone(self, table: RouteTable) -> None:
+    def test_restoring_sets_only_read_and_write(self, table: RouteTable) -> None:
         register(
             table,
             registration("broker-a", cluster="one", topics=(config("A", perm=7), "B"), data_version=version(2)),
@@ -134,14 +134,14 @@ class TestPermissions:
         assert table.restore_write("broker-a") == (2, Change((PermissionRestored(broker="broker-a", topics=2),)))
         assert (perm(table, "A"), perm(table, "B")) == (6, 6)
 
-    def test_all_topics_count_but_only_a_change_is_one(self, table: RouteTable) -> None:
+    def test_all_topics_are_counted_but_only_changes_are_events(self, table: RouteTable) -> None:
         table.wipe_write("broker-a")
         before = table.revision
         assert table.wipe_write("broker-a") == (2, Change())
         assert table.wipe_write("ghost") == (0, Change())
         assert table.revision == before
 
-    def test_a_wipe_lasts_while_the_version_does(self, table: RouteTable) -> None:
+    def test_a_wipe_lasts_until_the_next_version(self, table: RouteTable) -> None:
         what = registration("broker-a", cluster="one", topics=("A", "B"))
         table.wipe_write("broker-a")
         register(table, what)

@@ -1,4 +1,4 @@
-"""What the tables show, and which revision it has."""
+"""Queries of the route table, and revisions."""
 
 import pytest
 
@@ -66,7 +66,7 @@ class TestViews:
             cluster_addr_table={"DefaultCluster": ["broker-a"], "two": ["broker-b"]},
         )
 
-    def test_members_stand_by_id(self, table: RouteTable) -> None:
+    def test_members_are_sorted_by_id(self, table: RouteTable) -> None:
         register(table, registration(addr="ten", broker_id=10))
         register(table, registration(addr=SLAVE, broker_id=2))
         assert list(table.member_group("broker-a").items()) == [(0, MASTER), (2, SLAVE), (10, "ten")]
@@ -109,20 +109,20 @@ class TestViews:
 
 
 class TestRevisions:
-    def test_a_topic_that_changes_takes_the_new_revision_and_no_other(self, table: RouteTable) -> None:
+    def test_only_a_changed_topic_has_a_new_revision(self, table: RouteTable) -> None:
         before = table.route_revision("A"), table.route_revision("C")
         table.register_topic("A", [queue("broker-a", read=1)])
         assert table.route_revision("A") == table.revision > before[0]
         assert table.route_revision("C") == before[1]
 
-    def test_a_group_that_changes_takes_all_its_topics_along(self, table: RouteTable) -> None:
+    def test_a_changed_group_changes_all_its_topics(self, table: RouteTable) -> None:
         before = table.route_revision("C")
         register(table, registration(addr=SLAVE, broker_id=1))
         assert table.route_revision("A") == table.route_revision("B") == table.revision
         assert table.route_revision("C") == before
 
     @pytest.mark.parametrize("what", ["version", "ha_addr", "timeout"])
-    def test_what_routes_do_not_show_leaves_them_alone(self, table: RouteTable, what: str) -> None:
+    def test_changes_outside_of_routes_do_not_change_them(self, table: RouteTable, what: str) -> None:
         before = table.revision, table.route_revision("A")
         register(
             table,
@@ -145,13 +145,13 @@ class TestRevisions:
         ],
         ids=["filter_servers", "mappings"],
     )
-    def test_filter_servers_and_mappings_are_shown(self, table: RouteTable, what: Registration) -> None:
+    def test_filter_servers_and_mappings_change_routes(self, table: RouteTable, what: Registration) -> None:
         register(table, registration(topics=("A", "B")))
         before = table.route_revision("A")
         register(table, what)
         assert table.route_revision("A") == table.revision > before
 
-    def test_a_topic_that_comes_back_is_newer_than_it_was(self, table: RouteTable) -> None:
+    def test_a_restored_topic_has_a_higher_revision(self, table: RouteTable) -> None:
         before = table.route_revision("A")
         table.delete_topic("A", cluster=None)
         assert table.route_revision("A") == -1
@@ -165,7 +165,7 @@ class TestRevisions:
         unregister(table, registration("broker-c", addr=SLAVE))
         assert table.revision == before + 2
 
-    def test_heartbeats_are_no_change(self, table: RouteTable) -> None:
+    def test_heartbeats_do_not_change_revisions(self, table: RouteTable) -> None:
         before = table.revision
         assert table.heartbeat(key(), 5)
         assert table.revision == before

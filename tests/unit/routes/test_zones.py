@@ -29,7 +29,7 @@ def test_valid_zone_filtering_keeps_one_broker_and_its_queues() -> None:
 
 
 @pytest.mark.parametrize("servers", [{"a:0": ["f"]}, {"a:0": ["f"], "b:0": ["f"]}], ids=["kept", "kept_and_dropped"])
-def test_valid_zone_filtering_keeps_filter_servers_of_what_stays(servers: dict[str, list[str]]) -> None:
+def test_valid_zone_filtering_keeps_filter_servers_of_remaining_brokers(servers: dict[str, list[str]]) -> None:
     """Java: testDoAfterResponseWithValidZoneFiltering, its last two assertions."""
     assert filter_route(two_zones(servers), "zone1").filter_server_table == {"a:0": ["f"]}
 
@@ -41,7 +41,7 @@ def test_filter_by_zone_name() -> None:
     assert len(route.broker_datas) == len(route.queue_datas) == 2
 
 
-def test_a_group_without_master_stays_whatever_its_zone() -> None:
+def test_a_group_without_a_master_stays_in_any_zone() -> None:
     route = TopicRoute(
         broker_datas=[data("a", "zone2", {1: "a:1"}), data("b", "zone2", {0: "b:0"})],
         filter_server_table={},
@@ -61,7 +61,7 @@ def test_a_group_without_master_stays_whatever_its_zone() -> None:
         (None, "zone1", False),
     ],
 )
-def test_zone_names_are_equal_but_for_case(zone: str | None, wanted: str, stays: bool) -> None:
+def test_zone_names_are_compared_without_case(zone: str | None, wanted: str, stays: bool) -> None:
     route = TopicRoute(broker_datas=[data("a", zone, {0: "a:0"})], filter_server_table={}, queue_datas=[queue("a")])
     assert names(filter_route(route, wanted)) == ((["a"], ["a"]) if stays else ([], []))
 

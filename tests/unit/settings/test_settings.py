@@ -1,4 +1,4 @@
-"""Settings from their sources: precedence, what stops the start and with which words, what is only warned of."""
+"""Settings from their sources: precedence, errors and warnings."""
 
 import re
 
@@ -30,7 +30,7 @@ def option(key: str, value: str) -> Source:
     return from_options([(key, value, "-D")])
 
 
-def test_defaults_are_javas_but_for_the_address() -> None:
+def test_defaults_equal_javas_except_for_the_address() -> None:
     settings = Settings.build(home="/h")
     assert (settings.bind_address, settings.listen_port) == ("127.0.0.1", 9876)
     assert settings.kv_config_path == "/h/kvConfig.json"
@@ -48,19 +48,19 @@ def test_defaults_are_javas_but_for_the_address() -> None:
     assert settings.origins == {}
 
 
-def test_defaults_are_values_that_their_type_takes() -> None:
+def test_defaults_are_valid() -> None:
     for setting in SETTINGS:
         if setting.default != "":
             assert setting.parse(str(setting.default)) == setting.default, setting.key
 
 
-def test_every_key_and_every_variable_is_its_own() -> None:
+def test_keys_and_variables_are_unique() -> None:
     assert len(BY_KEY) == len(BY_ENV) == len(SETTINGS)
     assert LISTEN_ENV not in BY_ENV
     assert set(JAVA_OPTIONS.values()) <= set(BY_KEY)
 
 
-def test_all_of_routebooks_own_and_no_other_group_is_fixed_as_a_whole() -> None:
+def test_only_routebooks_settings_are_all_fixed() -> None:
     assert {setting.how for setting in SETTINGS if setting.group is Group.ROUTEBOOK} == {How.FIXED}
     assert all(setting.key.startswith("routebook.") == (setting.group is Group.ROUTEBOOK) for setting in SETTINGS)
 
@@ -74,11 +74,11 @@ def test_all_of_routebooks_own_and_no_other_group_is_fixed_as_a_whole() -> None:
         ("routebook.tls.keyPath", "ROUTEBOOK_TLS_KEY_PATH"),
     ],
 )
-def test_names_of_variables_follow_from_the_keys(key: str, env: str) -> None:
+def test_names_of_variables_are_derived_from_keys(key: str, env: str) -> None:
     assert BY_KEY[key].env == env
 
 
-def test_later_sources_win() -> None:
+def test_later_sources_override_earlier_ones() -> None:
     sources = [
         file("listenPort=1\nwaitSecondsForService=1\nroutebook.drainSeconds=1\nscanNotActiveBrokerInterval=1"),
         from_environment({"ROUTEBOOK_LISTEN_PORT": "2", "ROUTEBOOK_WAIT_SECONDS_FOR_SERVICE": "2", "HOME": "/root"}),
@@ -97,7 +97,7 @@ def test_later_sources_win() -> None:
     }
 
 
-def test_values_are_taken_without_blanks_and_in_any_case() -> None:
+def test_values_are_trimmed_and_case_is_ignored() -> None:
     settings = Settings.build(
         [file("listenPort = 7 \nclusterTest= TRUE\nbindAddress= h \nroutebook.tls.mode=Disabled")]
     )
@@ -124,7 +124,7 @@ def test_values_are_taken_without_blanks_and_in_any_case() -> None:
         ("bindAddress=a\\nb", "bindAddress='a\\nb' is not a host name or address, without control characters"),
     ],
 )
-def test_a_value_or_a_key_that_cannot_be_stops_the_start_with_its_line(line: str, message: str) -> None:
+def test_an_invalid_value_or_key_is_an_error_with_its_line(line: str, message: str) -> None:
     with pytest.raises(SettingsError, match="^" + re.escape(f"ns.properties:2: {message}")):
         Settings.build([file(f"# comment\n{line}")])
 
@@ -135,12 +135,12 @@ def test_a_password_is_never_shown() -> None:
     assert "s3" not in str(caught.value)
 
 
-def test_a_byte_order_mark_stops_the_start() -> None:
+def test_a_byte_order_mark_is_an_error() -> None:
     with pytest.raises(SettingsError, match=r"ns\.properties:1: .*byte order mark"):
         file("\xef\xbb\xbflistenPort=1")
 
 
-def test_unknown_keys_of_javas_are_kept_and_warned_of() -> None:
+def test_unknown_java_keys_are_kept_with_a_warning() -> None:
     settings = Settings.build([file("foo= bar \nlistenPrt=1\nconnectTimeoutMillis=7")])
     assert settings.foreign == {"foo": "bar ", "listenPrt": "1", "connectTimeoutMillis": "7"}
     assert settings.warnings == (
@@ -151,7 +151,7 @@ def test_unknown_keys_of_javas_are_kept_and_warned_of() -> None:
     assert "\nconnectTimeoutMillis=7\n" in settings.text()
 
 
-def test_javas_jvm_options_have_no_effect_in_the_file_and_the_warning_says_what_has() -> None:
+def test_javas_jvm_options_in_the_file_have_no_effect_and_a_warning_names_the_setting() -> None:
     settings = Settings.build([file("tls.server.mode=enforcing")])
     assert settings.tls.mode == "permissive"
     assert settings.warnings == (
@@ -159,17 +159,17 @@ def test_javas_jvm_options_have_no_effect_in_the_file_and_the_warning_says_what_
     )
 
 
-def test_unknown_options_stop_the_start() -> None:
+def test_unknown_options_are_errors() -> None:
     with pytest.raises(SettingsError, match=r"-D: listenPrt is not a setting; did you mean listenPort\?"):
         Settings.build([option("listenPrt", "1")])
 
 
-def test_unknown_variables_stop_the_start() -> None:
+def test_unknown_variables_are_errors() -> None:
     with pytest.raises(SettingsError, match=r"ROUTEBOOK_TLS_MOD is not a setting; did you mean ROUTEBOOK_TLS_MODE\?"):
         Settings.build([from_environment({"ROUTEBOOK_TLS_MOD": "enforcing"})])
 
 
-def test_variables_that_are_empty_or_not_settings_are_left_alone() -> None:
+def test_variables_that_are_empty_or_not_settings_are_ignored() -> None:
     environ = {
         "ROUTEBOOK_LISTEN_PORT": "",
         "ROUTEBOOK_HOME": "/x",
@@ -182,12 +182,12 @@ def test_variables_that_are_empty_or_not_settings_are_left_alone() -> None:
     assert Settings.build([from_environment(environ)]).origins == {}
 
 
-def test_a_port_variable_that_is_not_kubernetes_doing_stops_the_start() -> None:
+def test_a_port_variable_that_is_not_from_kubernetes_is_an_error() -> None:
     with pytest.raises(SettingsError, match="ROUTEBOOK_PORT is not a setting"):
         Settings.build([from_environment({"ROUTEBOOK_PORT": "9876"})])
 
 
-def test_javas_serialize_type_variable_yields_to_routebooks() -> None:
+def test_routebooks_serialize_type_variable_overrides_javas() -> None:
     java = {"ROCKETMQ_SERIALIZE_TYPE": "ROCKETMQ"}
     assert Settings.build([from_environment(java)]).serialize_type == "ROCKETMQ"
     both = {"ROUTEBOOK_SERIALIZE_TYPE": "json"} | java
@@ -205,7 +205,7 @@ def test_listen_is_short_for_address_and_port(text: str, host: str, port: int) -
 
 
 @pytest.mark.parametrize("text", ["", ":1", "h", "h:", "h:x", "h:65536", "::1:9876", "h:-1"])
-def test_listen_says_what_it_wants(text: str) -> None:
+def test_an_invalid_listen_address_is_an_error(text: str) -> None:
     with pytest.raises(SettingsError, match=r"-D: .*(HOST:PORT|brackets)"):
         Settings.build([option("routebook.listen", text)])
 
@@ -223,23 +223,23 @@ def test_listen_says_what_it_wants(text: str) -> None:
         ("ns.example", True),
     ],
 )
-def test_a_public_address_is_known_as_one(address: str, public: bool) -> None:
+def test_public_addresses_are_detected(address: str, public: bool) -> None:
     assert Settings.build([option("bindAddress", address)]).listens_publicly == public
 
 
-def test_the_c_file_is_where_318_saves_whatever_it_says_itself() -> None:
+def test_318_saves_to_the_c_file() -> None:
     text = "configStorePath=/elsewhere\nkvConfigPath=/kv.json"
     assert Settings.build([file(text)], home="/h", file="/etc/ns").config_store_path == "/etc/ns"
     assert Settings.build([file(text)], home="/h").config_store_path == "/elsewhere"
     assert Settings.build([file(text)], home="/h", file="/etc/ns").kv_config_path == "/kv.json"
 
 
-def test_a_controller_is_run_beside() -> None:
+def test_a_controller_in_the_nameserver_is_an_error() -> None:
     with pytest.raises(SettingsError, match=r"ns\.properties:1: .*ControllerStartup.*controllerAddr"):
         Settings.build([file("enableControllerInNamesrv=true")])
 
 
-def test_javas_options_are_taken_as_options() -> None:
+def test_javas_options_are_accepted() -> None:
     settings = Settings.build(
         [
             option("tls.server.mode", "enforcing"),
@@ -252,7 +252,7 @@ def test_javas_options_are_taken_as_options() -> None:
     assert settings.server_socket_snd_buf_size == 4096
 
 
-def test_the_tls_file_takes_javas_tls_keys_and_names_the_others() -> None:
+def test_the_tls_file_accepts_javas_tls_keys_and_warns_of_others() -> None:
     text = "tls.test.mode.enable=false\ntls.server.keyPath=k\ntls.server.certPath=c\ntls.client.keyPath=x\nfoo=1"
     settings = Settings.build([from_tls_file(text, name="tls.properties")])
     assert not settings.tls.test_mode
@@ -271,7 +271,7 @@ OWN_CERTIFICATE = {
 }
 
 
-def test_a_client_certificate_that_is_required_must_be_checked() -> None:
+def test_a_required_client_certificate_must_be_verified() -> None:
     required = OWN_CERTIFICATE | {"routebook.tls.needClientAuth": "require"}
     with pytest.raises(SettingsError, match=r"needClientAuth=require needs routebook\.tls\.authClient=true"):
         Settings.build([from_values(required)])
@@ -280,19 +280,19 @@ def test_a_client_certificate_that_is_required_must_be_checked() -> None:
     assert Settings.build([from_values(required | {"routebook.tls.mode": "disabled"})]).tls.mode == "disabled"
 
 
-def test_no_test_mode_needs_a_certificate() -> None:
+def test_without_test_mode_a_certificate_is_needed() -> None:
     for missing in ("routebook.tls.keyPath", "routebook.tls.certPath"):
         given = {key: value for key, value in OWN_CERTIFICATE.items() if key != missing}
         with pytest.raises(SettingsError, match=f"testMode=false needs {re.escape(missing)}; or set"):
             Settings.build([from_values(given)])
 
 
-def test_a_certificate_in_test_mode_is_hardly_meant() -> None:
+def test_a_certificate_in_test_mode_causes_a_warning() -> None:
     (warning,) = Settings.build([from_values({"routebook.tls.certPath": "c"})]).warnings
     assert "routebook.tls.testMode=false" in warning
 
 
-def test_a_cluster_test_without_a_product_environment_is_hardly_meant() -> None:
+def test_a_cluster_test_without_a_production_environment_causes_a_warning() -> None:
     (warning,) = Settings.build([from_values({"clusterTest": "true"})]).warnings
     assert "-n" in warning
     given = {"clusterTest": "true", "routebook.productNamesrvAddr": "a:1; b:2"}
@@ -301,7 +301,7 @@ def test_a_cluster_test_without_a_product_environment_is_hardly_meant() -> None:
     assert settings.product_namesrv_addrs == ("a:1", "b:2")
 
 
-def test_a_free_port_becomes_the_port() -> None:
+def test_port_0_is_replaced_by_the_real_port() -> None:
     settings = Settings.build([option("listenPort", "0")]).with_port(4711)
     assert settings.listen_port == 4711
     assert "\nlistenPort=4711\n" in settings.text()

@@ -1,4 +1,4 @@
-"""318 and 319 against what Java answered, and where Routebook says more or refuses more than Java."""
+"""318 and 319 as Java answers them, and the intended differences."""
 
 import json
 from pathlib import Path
@@ -41,14 +41,14 @@ def test_answers_what_java_answered() -> None:
     assert not settings.order_message_enable
 
 
-def test_refuses_what_java_refuses() -> None:
+def test_rejects_what_java_rejects() -> None:
     with pytest.raises(Denied, match=r"^Can not update config in black list\.$"):
         DEFAULTS.update(body("config-black-list", "request_hex"))
     with pytest.raises(BadRequest, match=r"^string2Properties error$"):
         DEFAULTS.update(body("config-malformed", "request_hex"))
 
 
-def test_the_exploit_of_cve_2023_37582_is_refused_whole() -> None:
+def test_the_exploit_of_cve_2023_37582_is_rejected() -> None:
     """It turned the settings file into one of the attacker's choice: a path, and content in another key."""
     exploit = b"orderMessageEnable=true\nconfigStorePath=/tmp/pwned\nproductEnvName=test\\n* * * * * root id > /tmp/p\n"
     for attempt in (exploit, exploit.replace(b"configStorePath", b"kvConfigPath"), exploit.replace(b"C", b"\\u0043")):
@@ -66,12 +66,12 @@ def test_paths_ports_addresses_black_lists_and_own_keys_never_change_over_the_wi
         DEFAULTS.update(f"orderMessageEnable=true\n{key}=1\n".encode())
 
 
-def test_what_never_changes_holds_every_path_address_and_list_of_javas() -> None:
+def test_fixed_settings_include_javas_paths_addresses_and_lists() -> None:
     expected = {"rocketmqHome", "kvConfigPath", "configStorePath", "configBlackList", "bindAddress", "listenPort"}
     assert expected == {key for key in NEVER if not key.startswith("routebook.")}
 
 
-def test_the_configured_black_list_holds() -> None:
+def test_the_configured_black_list_applies() -> None:
     settings = Settings.build([from_values({"configBlackList": "enableTopicList; orderMessageEnable;;foo"})])
     for key in (b"enableTopicList", b"orderMessageEnable", b"foo", b"kvConfigPath"):
         with pytest.raises(Denied):
@@ -101,14 +101,14 @@ def test_the_configured_black_list_holds() -> None:
         ("a\\u001b[2J=1", "not applied: 'a\\x1b[2J': no such setting"),
     ],
 )
-def test_what_is_not_applied_is_said(text: str, remark: str) -> None:
+def test_the_remark_lists_what_is_not_applied(text: str, remark: str) -> None:
     update = DEFAULTS.update(f"{text}\norderMessageEnable=true".encode())
     assert update.remark == remark
     assert update.changed == {"orderMessageEnable": ("false", "true")}
     assert update.settings.text() == DEFAULTS.text().replace("orderMessageEnable=false", "orderMessageEnable=true")
 
 
-def test_a_remark_names_a_few_of_many() -> None:
+def test_a_remark_lists_a_limited_number_of_keys() -> None:
     update = DEFAULTS.update("".join(f"unknown{number}{'x' * 200}=1\n" for number in range(1000)).encode())
     assert len(update.not_applied) == 1000
     assert update.remark is not None
@@ -116,13 +116,13 @@ def test_a_remark_names_a_few_of_many() -> None:
     assert len(update.remark) < 2000
 
 
-def test_a_body_beyond_reason_is_refused_before_it_is_read() -> None:
+def test_a_large_body_is_rejected_before_it_is_parsed() -> None:
     with pytest.raises(BadRequest, match=r"^string2Properties error: more than"):
         DEFAULTS.update(b"a=1\n" * 100_000)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "enableTopicList=true", "waitSecondsForService = +45 "])
-def test_what_says_nothing_new_changes_nothing(text: str) -> None:
+def test_equal_values_change_nothing(text: str) -> None:
     update = DEFAULTS.update(text.encode())
     assert update.settings is DEFAULTS
     assert (update.changed, update.remark) == ({}, None)
@@ -133,7 +133,7 @@ def test_values_are_trimmed_and_the_last_of_two_counts() -> None:
     assert update.changed == {"enableTopicList": ("true", "false")}
 
 
-def test_keys_of_the_file_that_are_not_settings_stay_as_they_are() -> None:
+def test_unknown_keys_of_the_file_stay_unchanged() -> None:
     settings = Settings.build([from_file("foo=bar\n", name="f")])
     update = settings.update(b"foo=other\nenableTopicList=false")
     assert "\nfoo=bar\n" in update.settings.text()
@@ -143,7 +143,7 @@ def test_keys_of_the_file_that_are_not_settings_stay_as_they_are() -> None:
 RUNTIME = [setting.key for setting in SETTINGS if setting.how is How.RUNTIME]
 
 
-def test_everything_that_says_at_run_time_is_there_at_once() -> None:
+def test_run_time_settings_take_effect_at_once() -> None:
     for key in RUNTIME:
         before = DEFAULTS.values[key]
         value = str(not before).lower() if isinstance(before, bool) else "7"
@@ -154,7 +154,7 @@ def test_everything_that_says_at_run_time_is_there_at_once() -> None:
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_taken_not_applied_or_refused(data: bytes) -> None:
+def test_any_bytes_are_applied_or_rejected(data: bytes) -> None:
     try:
         update = DEFAULTS.update(data)
     except (BadRequest, Denied):

@@ -62,7 +62,7 @@ def test_empty_text_is_null() -> None:
     assert command.ext == {"topic": None}
 
 
-def test_null_key_is_dropped_and_the_map_stays() -> None:
+def test_a_null_key_is_dropped() -> None:
     assert decode(header_frame(fixed(ext=entry(b"", b"v"))), count()).ext == {}
 
 
@@ -87,12 +87,12 @@ def test_body_follows_where_reading_stopped() -> None:
     assert command.body == b"ab"
 
 
-def test_codes_beyond_int16_are_cut() -> None:
+def test_codes_beyond_int16_are_truncated() -> None:
     frame = encode(Command(code=200070, opaque=1), SerializeType.ROCKETMQ)
     assert decode(frame[4:], count()).code == 200070 - 3 * 65536
 
 
-def test_entries_with_null_are_left_out() -> None:
+def test_entries_with_null_are_omitted() -> None:
     frame = encode(Command(code=1, opaque=1, ext={"a": None, "b": "c"}), SerializeType.ROCKETMQ)
     assert decode(frame[4:], count()).ext == {"b": "c"}
 
@@ -110,6 +110,6 @@ def test_entries_with_null_are_left_out() -> None:
         pytest.param(fixed(ext=b"\x00\x01a\xff\xff\xff\xff"), id="negative value"),
     ],
 )
-def test_broken_headers_close(header: bytes) -> None:
+def test_invalid_headers_are_protocol_errors(header: bytes) -> None:
     with pytest.raises(ProtocolError):
         decode(header_frame(header), count())

@@ -50,7 +50,7 @@ def test_standard_quotes_and_sorts_numeric_keys() -> None:
     assert encode_route(route(), standard=True).decode() == STANDARD
 
 
-def test_plain_leaves_numeric_keys_bare() -> None:
+def test_plain_does_not_quote_numeric_keys() -> None:
     plain = STANDARD.replace('"0":', "0:").replace('"2":', "2:").replace('"10":', "10:")
     assert encode_route(route(), standard=False).decode() == plain
 
@@ -66,7 +66,7 @@ def test_mappings_follow_the_profile(standard: bool, ids: str) -> None:
 
 
 @pytest.mark.parametrize("epoch", [2**53 - 1, 2**53, 2**63 - 1, -(2**53 - 1), -(2**53), -(2**63)])
-def test_what_a_double_cannot_hold_is_text_in_standard_json(epoch: int) -> None:
+def test_integers_beyond_doubles_are_text_in_the_standard_profile(epoch: int) -> None:
     sent = route(topic_queue_mapping_by_broker={"b": msgspec.structs.replace(MAPPING, epoch=epoch)})
     standard, plain = encode_route(sent, standard=True), encode_route(sent, standard=False)
     assert f'"epoch":{epoch},'.encode() in plain
@@ -77,7 +77,7 @@ def test_what_a_double_cannot_hold_is_text_in_standard_json(epoch: int) -> None:
         assert mappings["b"].epoch == epoch
 
 
-def test_order_conf_stands_between_filters_and_queues() -> None:
+def test_order_conf_is_between_filters_and_queues() -> None:
     body = encode_route(route(order_topic_conf="a:4"), standard=True).decode()
     assert '"filterServerTable":{},"orderTopicConf":"a:4","queueDatas":' in body
 

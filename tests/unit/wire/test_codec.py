@@ -63,7 +63,7 @@ def test_request_round_trip() -> None:
     assert decode(encode(command)[4:], count()) == command
 
 
-def test_missing_opaque_is_invented() -> None:
+def test_a_missing_opaque_is_assigned() -> None:
     opaques = count(40)
     assert decode(b"\0\0\0\2{}", opaques).opaque == 40
     assert decode(b"\0\0\0\2{}", opaques).opaque == 41
@@ -81,6 +81,6 @@ def test_empty_body_is_none() -> None:
         pytest.param(b"\0\0\0\0", id="no header"),
     ],
 )
-def test_broken_frames_close(frame: bytes) -> None:
+def test_invalid_frames_are_protocol_errors(frame: bytes) -> None:
     with pytest.raises(ProtocolError):
         decode(frame, count())

@@ -1,4 +1,4 @@
-"""Typed ext fields with Java's leniency."""
+"""Typed access to ext fields, as lenient as Java."""
 
 import pytest
 

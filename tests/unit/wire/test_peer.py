@@ -1,4 +1,4 @@
-"""Cutting frames: chunks never matter, bad lengths close."""
+"""Frames are split correctly for any chunks, and invalid lengths are protocol errors."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_commands_before_a_bad_frame_are_not_lost() -> None:
         peer.next_command()
 
 
-def test_bytes_that_wait_are_counted() -> None:
+def test_incomplete_bytes_are_counted() -> None:
     peer = Peer()
     peer.feed(STREAM[:50])
     assert peer.next_command() is None
@@ -49,14 +49,14 @@ def test_bytes_that_wait_are_counted() -> None:
 
 
 @pytest.mark.parametrize("length", [0, 3, -1, -(2**31), MAX_FRAME_BYTES - 3, 2**31 - 1])
-def test_lengths_that_close(length: int) -> None:
+def test_invalid_lengths_are_protocol_errors(length: int) -> None:
     peer = Peer()
     peer.feed(length.to_bytes(4, "big", signed=True))
     with pytest.raises(ProtocolError):
         peer.next_command()
 
 
-def test_largest_length_is_waited_for() -> None:
+def test_a_frame_of_the_maximum_length_is_accepted() -> None:
     peer = Peer()
     peer.feed((MAX_FRAME_BYTES - 4).to_bytes(4, "big"))
     assert peer.next_command() is None

@@ -1,4 +1,4 @@
-"""A frame that comes in parts: what of it is held, and how long a frame may be."""
+"""Frames that arrive in parts: buffered bytes and the maximum length."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def commands(peer: Peer) -> int:
     return count
 
 
-def test_whole_frames_are_never_held() -> None:
+def test_complete_frames_are_not_buffered() -> None:
     held = Held()
     peer = Peer(on_buffered=held.hold)
     for _ in range(3):
@@ -37,7 +37,7 @@ def test_whole_frames_are_never_held() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 100])
-def test_parts_are_held_until_the_frame_is_whole(size: int) -> None:
+def test_parts_are_buffered_until_the_frame_is_complete(size: int) -> None:
     held = Held()
     peer = Peer(on_buffered=held.hold)
     for start in range(0, len(FRAME), size):
@@ -47,7 +47,7 @@ def test_parts_are_held_until_the_frame_is_whole(size: int) -> None:
     assert (found, held.bytes, peer.held, peer.frames_in_parts) == (1, 0, 0, 1)
 
 
-def test_each_frame_in_parts_has_its_number() -> None:
+def test_frames_in_several_parts_are_counted() -> None:
     peer = Peer()
     for number in range(3):
         peer.feed(FRAME + FRAME[:50])

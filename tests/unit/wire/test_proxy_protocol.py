@@ -1,4 +1,4 @@
-"""PROXY headers as Netty reads them; every case of the two tables was given to Netty 4.1.130 as well."""
+"""PROXY headers as Netty reads them; each case of the two tables was verified with Netty 4.1.130."""
 
 import socket
 
@@ -44,7 +44,7 @@ UNIX = b"/run/a".ljust(108, b"\0") + b"/run/b".ljust(108, b"\0")
         (v2(0x11, TCP4, tlvs=b"\x01\xff\xff"), "10.1.2.3:40000"),
     ],
 )
-def test_reads(header: bytes, source: str | None) -> None:
+def test_valid_headers_are_read(header: bytes, source: str | None) -> None:
     assert read_proxy_header(header + b"\x00\x00\x00\x10rest") == ProxyHeader(len(header), source)
 
 
@@ -77,7 +77,7 @@ def test_reads(header: bytes, source: str | None) -> None:
         v2(0x11, TCP4, tlvs=b"\x20\x00\x0a\x01\x00\x00\x00\x00\x21\x00\x03hi"),
     ],
 )
-def test_refuses(header: bytes) -> None:
+def test_invalid_headers_are_rejected(header: bytes) -> None:
     with pytest.raises(ProtocolError):
         read_proxy_header(header)
 
@@ -92,7 +92,7 @@ def test_deep_nesting_of_tlvs_is_refused() -> None:
 
 
 @pytest.mark.parametrize("start", [b"", b"\x00\x00\x00\x06", b"GET / HTTP/", b"PROXY", b"\r\n\r\n"])
-def test_waits_for_twelve_bytes_whatever_they_are(start: bytes) -> None:
+def test_twelve_bytes_are_needed_in_any_case(start: bytes) -> None:
     assert read_proxy_header(start) is None
 
 
@@ -107,7 +107,7 @@ def test_no_header(start: bytes) -> None:
     st.sampled_from([b"PROXY TCP4 10.1.2.3 10.0.0.1 40000 9876\r\n", v2(0x21, TCP6, tlvs=b"\x04\x00\x01\x00")]),
     st.data(),
 )
-def test_part_of_a_header_waits(header: bytes, data: st.DataObject) -> None:
+def test_an_incomplete_header_needs_more_bytes(header: bytes, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(header) - 1))
     assert read_proxy_header(header[:cut]) is None
 
@@ -115,7 +115,7 @@ def test_part_of_a_header_waits(header: bytes, data: st.DataObject) -> None:
 @given(
     st.sampled_from([b"", b"PROXY ", b"PROXY TCP4 ", SIGNATURE, SIGNATURE + b"\x21\x11\x00"]), st.binary(max_size=400)
 )
-def test_any_bytes_are_read_or_refused(prefix: bytes, rest: bytes) -> None:
+def test_any_bytes_are_read_or_rejected(prefix: bytes, rest: bytes) -> None:
     try:
         header = read_proxy_header(prefix + rest)
     except ProtocolError:

@@ -81,7 +81,7 @@ def test_plain_with_quoted_keys() -> None:
     assert decode(PLAIN.replace(b"{0:0,10:3}", b'{"0":0,"10":3}')) == EXPECTED
 
 
-def test_bare_keys_are_quoted_in_no_text() -> None:
+def test_keys_within_text_are_not_quoted() -> None:
     odd = rb"x\"currIdMap\":{1:2}"
     assert decode(PLAIN.replace(b"f:1", odd)).filter_servers == ('x"currIdMap":{1:2}',)
 
@@ -90,7 +90,7 @@ def test_an_unknown_field_is_skipped() -> None:
     assert decode(PLAIN.replace(b'"order":false', b'"since":{"6.0":[1,{}]},"order":false')) == EXPECTED
 
 
-def test_what_is_not_proper_json_is_read_all_the_same() -> None:
+def test_lenient_json_is_decoded() -> None:
     odd = PLAIN.replace(b'"', b"'").replace(b"8}", b"8,}").replace(b",10:3", b", 10 : '3'")
     assert decode(odd.replace(b"'SINGLE_TAG'", b"0")) == EXPECTED
     with pytest.raises(BadRequest, match="needs double quotes"):
@@ -104,11 +104,11 @@ def test_deflated_by_java() -> None:
     )
 
 
-def test_deflated_though_the_header_denies_it() -> None:
+def test_a_deflated_body_is_detected_despite_the_header() -> None:
     assert decode(DEFLATED, compressed=False) == decode(DEFLATED, compressed=True)
 
 
-def test_json_though_the_header_says_deflated_is_refused() -> None:
+def test_json_with_a_header_that_claims_compression_is_rejected() -> None:
     with pytest.raises(BadRequest, match="not a zlib stream"):
         decode(PLAIN, compressed=True)
 
@@ -120,7 +120,7 @@ def test_no_body(body: bytes | None) -> None:
     assert decode(body, version=36).filter_servers is None
 
 
-def test_before_3_0_11_the_wrapper_stands_alone() -> None:
+def test_before_3_0_11_the_body_is_the_wrapper() -> None:
     body = b'{"dataVersion":{"counter":1,"timestamp":2},"topicConfigTable":{"a":{"topicName":"a"}}}'
     assert decode(body, version=36) == RegisterBody(
         topics=(TopicConfig(topic_name="a"),),
@@ -169,7 +169,7 @@ def test_before_3_0_11_the_wrapper_stands_alone() -> None:
         ),
     ],
 )
-def test_what_is_absent_and_what_is_null(body: bytes, expected: RegisterBody) -> None:
+def test_missing_and_null_members(body: bytes, expected: RegisterBody) -> None:
     assert decode(body) == expected
 
 
@@ -205,17 +205,17 @@ def test_topics(config: bytes, expected: TopicConfig) -> None:
         b"{topicName:'a'}",
     ],
 )
-def test_topics_that_java_cannot_read(config: bytes) -> None:
+def test_topics_that_java_rejects(config: bytes) -> None:
     with pytest.raises(BadRequest):
         one_topic(config)
 
 
-def test_a_topic_without_name_is_named_by_its_key() -> None:
+def test_a_topic_without_a_name_is_reported_with_its_key() -> None:
     with pytest.raises(BadRequest, match="topic 'key' has no topicName"):
         one_topic(b"{}")
 
 
-def test_a_null_mapping_is_named() -> None:
+def test_a_null_mapping_is_reported_with_its_topic() -> None:
     with pytest.raises(BadRequest, match="mapping of topic 'st' is null"):
         decode(b'{"topicConfigSerializeWrapper":{"topicQueueMappingInfoMap":{"st":null}}}')
 
@@ -296,12 +296,12 @@ def test_deflated_filter_servers(filters: bytes, expected: tuple[str, ...] | Non
         (b"\x78\xda" + b"\xff" * 20, "not a zlib stream"),
     ],
 )
-def test_deflated_and_refused(body: bytes, why: str) -> None:
+def test_invalid_deflated_bodies_are_rejected(body: bytes, why: str) -> None:
     with pytest.raises(BadRequest, match=why):
         decode(body, compressed=True)
 
 
-def test_a_bomb_is_not_inflated() -> None:
+def test_a_zip_bomb_is_not_inflated() -> None:
     with pytest.raises(BadRequest, match="inflates to more than 1048576 bytes"):
         decode_register_body(
             zlib.compress(bytes(64 << 20)), version=V_5_5_0, compressed=True, max_inflated=1 << 20, now_ms=NOW

@@ -1,4 +1,4 @@
-"""Bodies of answers: what Java servers of several versions send, and what is none of it."""
+"""Response bodies of Java servers of several versions, and invalid ones."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_a_route_of_4_5() -> None:
     assert decode_route(body) == TopicRoute(broker_datas=[data], filter_server_table={}, queue_datas=[queue])
 
 
-def test_a_damaged_table_of_a_java_server_can_still_be_read() -> None:
+def test_a_damaged_table_of_a_java_server_can_be_decoded() -> None:
     """What missing header fields leave behind: a null broker name in a cluster, a broker without addresses."""
     body = (
         b'{"brokerAddrTable":{"a":{"brokerAddrs":{},"cluster":"c","enableActingMaster":false}},'
@@ -54,7 +54,7 @@ def test_a_damaged_table_of_a_java_server_can_still_be_read() -> None:
     assert decode_cluster_info(body) == ClusterInfo(broker_addr_table={"a": data}, cluster_addr_table={"c": ["a"]})
 
 
-def test_nothing_but_an_object_takes_defaults() -> None:
+def test_an_empty_object_has_defaults() -> None:
     assert decode_route(b"{}") == TopicRoute(broker_datas=[], filter_server_table={}, queue_datas=[])
     assert decode_cluster_info(b"{}") == ClusterInfo(broker_addr_table={}, cluster_addr_table={})
     assert decode_topic_list(b'{"topicList":["a",null]}').topic_list == ["a"]
@@ -87,11 +87,11 @@ def test_bare_keys_are_quoted_only_outside_of_text() -> None:
         b"{1:2",
     ],
 )
-def test_what_is_no_answer_is_a_protocol_error(body: bytes | None) -> None:
+def test_an_invalid_body_is_a_protocol_error(body: bytes | None) -> None:
     with pytest.raises(ProtocolError, match="the topic list"):
         decode_topic_list(body)
 
 
-def test_a_body_of_quotes_and_backslashes_takes_no_long_time_to_refuse() -> None:
+def test_a_body_of_quotes_and_backslashes_is_rejected_quickly() -> None:
     with pytest.raises(ProtocolError):
         decode_topic_list(b'{"topicList":["' + b'\\"{1:' * 200_000)

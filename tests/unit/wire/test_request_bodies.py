@@ -116,7 +116,7 @@ def test_kv_table(text: bytes, expected: dict[str, dict[str, str | None]]) -> No
         (b"null", 'no "configTable" at line 1, column 1'),
     ],
 )
-def test_a_bad_kv_file_says_where(text: bytes, where: str) -> None:
+def test_an_invalid_kv_file_is_reported_with_its_position(text: bytes, where: str) -> None:
     with pytest.raises(BadRequest) as caught:
         decode_kv_table(text)
     assert where in str(caught.value.remark)

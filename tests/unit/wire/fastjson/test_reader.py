@@ -82,7 +82,7 @@ def test_refused(data: bytes, how: Callable[[Reader], object]) -> None:
         read(data, how)
 
 
-def test_an_error_knows_line_and_column() -> None:
+def test_an_error_has_a_line_and_a_column() -> None:
     with pytest.raises(JsonError) as caught:
         read(b'{\n  "a": 1,\n  b: 2\n}', lambda r: r.bean({}))
     assert (caught.value.line, caught.value.column) == (3, 3)
