@@ -1,4 +1,4 @@
-"""Authentication on the NameServer port: who is let in, who is not, and what is recorded of it."""
+"""Authentication and authorization on the NameServer port, and the records of denials."""
 
 import json
 import ssl
@@ -17,7 +17,7 @@ from tests.support.signing import IDENTITIES, SECRETS, identities_file, signed
 ROUTE = Request(code=105, ext={"topic": "TopicTest"})
 
 
-class Asking:
+class Authenticated:
     """A server with identities, and a connection to it."""
 
     def __init__(self, process: Process, home: Path, client: Client) -> None:
@@ -34,87 +34,87 @@ class Asking:
 
 
 @pytest.fixture
-def asking(tmp_path: Path) -> Iterator[Asking]:
+def server(tmp_path: Path) -> Iterator[Authenticated]:
     file = identities_file(tmp_path / "ids.toml")
     home = tmp_path / "home"
     with (
         serving(home, settings={"routebook.auth.file": file}) as process,
         Client(process.address) as client,
     ):
-        yield Asking(process, home, client)
+        yield Authenticated(process, home, client)
 
 
-def test_signed_requests_are_answered_by_class(asking: Asking) -> None:
-    assert asking.ask(register(), "broker-a").code == 0
+def test_signed_requests_are_permitted_by_access_class(server: Authenticated) -> None:
+    assert server.ask(register(), "broker-a").code == 0
     for who in ("broker-a", "fleet", "client", "ops-key"):
-        assert asking.ask(ROUTE, who).code == 0
-    assert asking.ask(put_kv("k", "v"), "ops-key").code == 0
-    assert asking.ask(get_kv("k"), "ops-key").ext["value"] == "v"
-    assert asking.ask(Request(code=9999), "client").code == 3
-    assert asking.ask(replace(ROUTE, binary=True), "client").code == 0
+        assert server.ask(ROUTE, who).code == 0
+    assert server.ask(put_kv("k", "v"), "ops-key").code == 0
+    assert server.ask(get_kv("k"), "ops-key").ext["value"] == "v"
+    assert server.ask(Request(code=9999), "client").code == 3
+    assert server.ask(replace(ROUTE, binary=True), "client").code == 0
 
     denied = [
-        asking.ask(put_kv("k", "v"), "client"),
-        asking.ask(get_kv("k"), "broker-a"),
-        asking.ask(register(), "ops-key"),
-        asking.ask(Request(code=319), "client"),
-        asking.ask(Request(code=318, body=b"x=y"), "fleet"),
+        server.ask(put_kv("k", "v"), "client"),
+        server.ask(get_kv("k"), "broker-a"),
+        server.ask(register(), "ops-key"),
+        server.ask(Request(code=319), "client"),
+        server.ask(Request(code=318, body=b"x=y"), "fleet"),
     ]
     assert [reply.code for reply in denied] == [16] * len(denied)
     assert denied[0].remark == "authorization failed: client has no admin_write"
 
 
-def test_others_are_not(asking: Asking) -> None:
+def test_unsigned_and_wrongly_signed_requests_are_denied(server: Authenticated) -> None:
     wrong = [
-        asking.ask(ROUTE),
-        asking.ask(Request(code=9999)),
-        asking.ask(replace(ROUTE, ext={"topic": "T", "AccessKey": "client"})),
-        asking.ask(replace(ROUTE, ext={"topic": "T", "AccessKey": "client", "Signature": ""})),
-        asking.ask(ROUTE, "client", "another-secret"),
-        asking.ask(ROUTE, "nobody", "secret-of-client"),
-        asking.ask(ROUTE, "ops", "secret-of-ops"),  # its name is not its access key
-        asking.ask(ROUTE, "certified", ""),
-        asking.ask(ROUTE, "far"),
-        asking.ask(replace(signed(ROUTE, "client"), body=b"more")),
+        server.ask(ROUTE),
+        server.ask(Request(code=9999)),
+        server.ask(replace(ROUTE, ext={"topic": "T", "AccessKey": "client"})),
+        server.ask(replace(ROUTE, ext={"topic": "T", "AccessKey": "client", "Signature": ""})),
+        server.ask(ROUTE, "client", "another-secret"),
+        server.ask(ROUTE, "nobody", "secret-of-client"),
+        server.ask(ROUTE, "ops", "secret-of-ops"),  # the name is not the access key
+        server.ask(ROUTE, "certified", ""),
+        server.ask(ROUTE, "far"),
+        server.ask(replace(signed(ROUTE, "client"), body=b"more")),
     ]
     assert [reply.code for reply in wrong] == [16] * len(wrong)
     assert wrong[0].remark == (
         "authentication failed: the request is not signed; give the client an access key and a secret key"
     )
     assert wrong[4].remark == wrong[5].remark == "authentication failed: check signature failed."
-    assert asking.ask(ROUTE, "client").code == 17  # the connection is as good as before
+    assert server.ask(ROUTE, "client").code == 17  # the connection stays usable
 
 
-def test_a_request_without_an_answer_is_denied_too(asking: Asking) -> None:
-    asking.client.send(replace(register(), flag=2).encode())
-    assert asking.ask(ROUTE, "client").code == 17
+def test_a_one_way_request_is_denied(server: Authenticated) -> None:
+    server.client.send(replace(register(), flag=2).encode())
+    assert server.ask(ROUTE, "client").code == 17
 
 
-def test_nobody_speaks_for_another_broker(asking: Asking) -> None:
-    assert asking.ask(register(broker="broker-b", addr="127.0.0.1:2"), "fleet").code == 0
-    assert asking.ask(register(), "broker-a").code == 0
+def test_a_broker_cannot_act_for_another_broker(server: Authenticated) -> None:
+    assert server.ask(register(broker="broker-b", addr="127.0.0.1:2"), "fleet").code == 0
+    assert server.ask(register(), "broker-a").code == 0
     other = {"clusterName": "c1", "brokerName": "broker-a", "brokerAddr": "127.0.0.1:2", "brokerId": "0"}
     attempts = [
         register(broker="broker-b"),
         register(cluster="c2"),
-        register(addr="127.0.0.1:2"),  # the address is another's
+        register(addr="127.0.0.1:2"),  # the address of another broker
         Request(code=104, ext=other),
         Request(code=904, ext=other),
         Request(code=322, ext=other, body=b'{"counter":1,"stateVersion":0,"timestamp":1}'),
         Request(code=217, ext={"topic": "N"}, body=b'{"queueDatas":[{"brokerName":"broker-b"}]}'),
         _with_mapping("broker-b"),
     ]
-    replies = [asking.ask(request, "broker-a") for request in attempts]
+    replies = [server.ask(request, "broker-a") for request in attempts]
     assert [reply.code for reply in replies] == [16] * len(attempts)
     assert replies[0].remark == "authorization failed: broker-a may not act for broker broker-b"
-    brokers = json.loads(asking.ask(Request(code=106), "ops-key").body.replace(b"{0:", b'{"0":'))["brokerAddrTable"]
+    brokers = json.loads(server.ask(Request(code=106), "ops-key").body.replace(b"{0:", b'{"0":'))["brokerAddrTable"]
     assert {name: group["brokerAddrs"] for name, group in brokers.items()} == {
         "broker-a": {"0": "127.0.0.1:10911"},
         "broker-b": {"0": "127.0.0.1:2"},
     }
-    assert asking.ask(_with_mapping("broker-a"), "broker-a").code == 0
+    assert server.ask(_with_mapping("broker-a"), "broker-a").code == 0
     own = {**other, "brokerAddr": "127.0.0.1:10911"}
-    assert [asking.ask(Request(code=code, ext=own), "broker-a").code for code in (904, 104)] == [0, 0]
+    assert [server.ask(Request(code=code, ext=own), "broker-a").code for code in (904, 104)] == [0, 0]
 
 
 def _with_mapping(owner: str) -> Request:
@@ -125,39 +125,39 @@ def _with_mapping(owner: str) -> Request:
     return replace(request, body=json.dumps(body).encode())
 
 
-def test_a_signed_registration_renews_although_its_signature_differs(asking: Asking) -> None:
-    """5.x brokers write the time into the body, so no two signatures are the same."""
+def test_a_signed_registration_renews_although_its_signature_differs(server: Authenticated) -> None:
+    """5.x brokers write the time into the body, so every signature differs."""
     for stamp in (1, 2, 3):
         request = register()
         body = b'{"mappingDataVersion":{"counter":0,"stateVersion":0,"timestamp":%d},' % stamp + request.body[1:]
-        assert asking.ask(replace(request, body=body), "broker-a").code == 0
-    asking.process.stop()
-    assert [event["broker"] for event in asking.events("broker_up")] == ["broker-a"]
-    assert asking.events("broker_changed") == []
+        assert server.ask(replace(request, body=body), "broker-a").code == 0
+    server.process.stop()
+    assert [event["broker"] for event in server.events("broker_up")] == ["broker-a"]
+    assert server.events("broker_changed") == []
 
 
-def test_events_say_who(asking: Asking) -> None:
-    assert asking.ask(put_kv("k", "v"), "ops-key").code == 0
-    assert asking.ask(put_kv("k", "w"), "client").code == 16
-    asking.ask(ROUTE)
+def test_events_contain_the_identity(server: Authenticated) -> None:
+    assert server.ask(put_kv("k", "v"), "ops-key").code == 0
+    assert server.ask(put_kv("k", "w"), "client").code == 16
+    server.ask(ROUTE)
     for _ in range(20):
-        asking.ask(ROUTE)
-    asking.process.stop()
-    (put,) = asking.events("kv_changed")
+        server.ask(ROUTE)
+    server.process.stop()
+    (put,) = server.events("kv_changed")
     assert (put["who"], put["code"]) == ("ops", 100)
     rows = [
         (event.get("who"), event["code"], event["why"], event.get("count", 1))
-        for event in asking.events("request_denied")
+        for event in server.events("request_denied")
     ]
     assert rows == [
         ("client", 100, "client has no admin_write", 1),
         (None, 105, "not signed", 1),
         (None, 105, "not signed", 20),
     ]
-    assert all(str(event["peer"]).startswith("127.0.0.1:") for event in asking.events("request_denied"))
+    assert all(str(event["peer"]).startswith("127.0.0.1:") for event in server.events("request_denied"))
 
 
-def test_secrets_show_nowhere(tmp_path: Path) -> None:
+def test_secrets_appear_nowhere(tmp_path: Path) -> None:
     file = identities_file(tmp_path / "ids.toml")
     home = tmp_path / "home"
     with serving(home, settings={"routebook.auth.file": file, "routebook.logLevel": "debug"}) as process:
@@ -177,7 +177,7 @@ def test_secrets_show_nowhere(tmp_path: Path) -> None:
     assert "routebook.auth" not in config.body.decode()
 
 
-def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(tmp_path: Path) -> None:
+def test_a_changed_file_is_used_and_an_invalid_one_is_ignored(tmp_path: Path) -> None:
     file = identities_file(tmp_path / "ids.toml")
     with (
         serving(tmp_path / "home", settings={"routebook.auth.file": file}) as process,
@@ -203,9 +203,7 @@ def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(tmp_path: Path) -> N
         ("[[identity", 0o600, "not TOML"),
     ],
 )
-def test_without_a_file_that_can_be_used_there_is_no_start(
-    tmp_path: Path, text: str | None, mode: int, says: str
-) -> None:
+def test_an_invalid_identities_file_prevents_the_start(tmp_path: Path, text: str | None, mode: int, says: str) -> None:
     file = tmp_path / "ids.toml"
     if text is not None:
         identities_file(file, text, mode=mode)
@@ -219,7 +217,7 @@ def test_without_a_file_that_can_be_used_there_is_no_start(
     assert "Traceback" not in process.log
 
 
-def test_who_proves_nothing_may_look_up_where_the_file_says_so(tmp_path: Path) -> None:
+def test_anonymous_look_ups_if_the_file_permits_them(tmp_path: Path) -> None:
     file = identities_file(tmp_path / "ids.toml", 'anonymous = ["route_read"]\n' + IDENTITIES)
     with (
         serving(tmp_path / "home", settings={"routebook.auth.file": file}) as process,
@@ -232,7 +230,7 @@ def test_who_proves_nothing_may_look_up_where_the_file_says_so(tmp_path: Path) -
             assert client.ask(request).code == 16
 
 
-def test_a_proxy_header_moves_nobody_into_another_network(tmp_path: Path) -> None:
+def test_a_proxy_header_does_not_change_the_network_of_a_client(tmp_path: Path) -> None:
     header = b"PROXY TCP4 10.1.2.3 127.0.0.1 4000 9876\r\n"
     file = identities_file(tmp_path / "ids.toml")
     for trusted, code in (("", 16), ("192.0.2.0/24", 16), ("127.0.0.0/8", 22)):
@@ -244,7 +242,7 @@ def test_a_proxy_header_moves_nobody_into_another_network(tmp_path: Path) -> Non
             assert client.ask(signed(get_kv("absent"), "far")).code == code
 
 
-def test_a_client_certificate_stands_for_an_identity(tmp_path: Path) -> None:
+def test_a_client_certificate_maps_to_an_identity(tmp_path: Path) -> None:
     ours, theirs = Authority(), Authority("somebody else")
     pair = ours.issue("localhost", cert=tmp_path / "cert.pem", key=tmp_path / "key.pem")
     settings = {
@@ -277,7 +275,7 @@ def test_a_client_certificate_stands_for_an_identity(tmp_path: Path) -> None:
             assert client.is_closed_by_server()
 
 
-def test_nothing_is_asked_of_anybody_by_default(tmp_path: Path) -> None:
+def test_authentication_is_off_by_default(tmp_path: Path) -> None:
     with serving(tmp_path / "home") as process, Client(process.address) as client:
         assert client.ask(put_kv("k", "v")).code == 0
         assert client.ask(signed(get_kv("k"), "nobody", "whatever")).code == 0

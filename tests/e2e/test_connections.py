@@ -1,4 +1,4 @@
-"""What a connection does with bytes: any chunks, PROXY headers, strangers, silence, and peers that do not read."""
+"""Connections: chunking, PROXY headers, foreign protocols, idle connections, and peers that do not read."""
 
 import random
 import socket
@@ -21,7 +21,7 @@ def ns(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 @pytest.fixture(scope="module")
 def broker(ns: Process) -> Iterator[Client]:
-    """A registered broker, whose connection stays open."""
+    """Register a broker; its connection stays open."""
     with Client(ns.address) as client:
         assert client.ask(register()).code == 0
         yield client
@@ -48,7 +48,7 @@ def test_chunking_does_not_matter(ns: Process, chunking: str) -> None:
     assert {reply.code for reply in replies} == {0}
 
 
-def test_a_fresh_connection_decides_on_twelve_bytes(ns: Process) -> None:
+def test_the_first_twelve_bytes_decide_the_protocol(ns: Process) -> None:
     short = b"\x00\x00\x00\x06\x00\x00\x00\x02{}"
     with Client(ns.address) as client:
         client.send(short)
@@ -68,14 +68,14 @@ def test_one_way_requests_and_responses_are_not_answered(ns: Process) -> None:
         assert client.receive_many(1)[0].header["opaque"] == 5
 
 
-def test_what_came_before_garbage_is_answered(ns: Process) -> None:
+def test_requests_before_garbage_are_answered(ns: Process) -> None:
     with Client(ns.address) as client:
         client.send(route("nowhere").encode() + b"\xff" * 16)
         assert client.receive_many(1)[0].code == 17
         assert client.is_closed_by_server()
 
 
-def test_who_half_closes_still_gets_the_answers(ns: Process) -> None:
+def test_a_half_closed_connection_gets_its_answers(ns: Process) -> None:
     with Client(ns.address) as client:
         client.send(route("nowhere", opaque=1).encode() + put_kv("half", "closed", opaque=2).encode())
         client.socket.shutdown(socket.SHUT_WR)
@@ -94,7 +94,7 @@ V2 = (
 
 
 @pytest.mark.parametrize(("header", "source"), [(V1, "203.0.113.9:40000"), (V2, "203.0.113.10:40001")])
-def test_a_proxy_header_says_who_asks(ns: Process, header: bytes, source: str) -> None:
+def test_a_proxy_header_sets_the_source_address(ns: Process, header: bytes, source: str) -> None:
     with Client(ns.address) as client:
         data = header + put_kv(source, "v").encode()
         client.send_chunks(data[at : at + 1] for at in range(len(data)))
@@ -102,7 +102,7 @@ def test_a_proxy_header_says_who_asks(ns: Process, header: bytes, source: str) -
     ns.wait_for_log(f"kv put .*peer={source}")
 
 
-def test_a_broken_proxy_header_closes(ns: Process) -> None:
+def test_an_invalid_proxy_header_closes_the_connection(ns: Process) -> None:
     with Client(ns.address) as client:
         client.send(b"PROXY TCP4 nonsense\r\n")
         assert client.is_closed_by_server()
@@ -122,14 +122,14 @@ def test_a_browser_gets_the_address_of_the_http_port_and_the_log_names_it_once(t
         assert ns.log.count("speaks HTTP") == 1
 
 
-def test_grpc_is_closed_and_the_log_names_the_way_out(ns: Process) -> None:
+def test_grpc_is_closed_and_the_log_names_the_solution(ns: Process) -> None:
     with Client(ns.address) as client:
         client.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00" * 9)
         assert client.is_closed_by_server()
     ns.wait_for_log("not a RocketMQ client .*gRPC client must use the endpoint of a RocketMQ proxy")
 
 
-def test_a_closed_connection_takes_its_broker_along(ns: Process) -> None:
+def test_closing_a_connection_removes_its_broker(ns: Process) -> None:
     with Client(ns.address) as other:
         with Client(ns.address) as client:
             assert client.ask(register(broker="short-lived", addr="127.0.0.1:1", topics=("brief", "briefer"))).code == 0
@@ -160,29 +160,29 @@ class TestIdle:
             assert time.monotonic() - began > 0.9
         impatient.wait_for_log("broker down .*reason=idle")
 
-    def test_one_that_never_said_a_word_too(self, impatient: Process) -> None:
+    def test_a_connection_without_any_bytes_is_closed(self, impatient: Process) -> None:
         with Client(impatient.address) as client:
             assert client.is_closed_by_server()
 
-    def test_a_busy_connection_stays(self, impatient: Process) -> None:
+    def test_an_active_connection_stays_open(self, impatient: Process) -> None:
         with Client(impatient.address) as client:
             until = time.monotonic() + 2.5
             while time.monotonic() < until:
                 assert client.ask(route("nowhere")).code == 17
                 time.sleep(0.2)
 
-    def test_half_a_frame_is_no_excuse(self, impatient: Process) -> None:
+    def test_an_incomplete_frame_does_not_keep_a_connection_open(self, impatient: Process) -> None:
         with Client(impatient.address) as client:
             client.send(route("nowhere").encode()[:-1])
             assert client.is_closed_by_server()
 
 
-class TestBackPressure:
-    """A peer that asks and does not read."""
+class TestBackpressure:
+    """A peer that sends requests and does not read the answers."""
 
     REQUESTS = 150
 
-    def test_it_costs_no_memory_harms_nobody_and_gets_everything_in_the_end(self, tmp_path: Path) -> None:
+    def test_memory_is_bounded_others_are_served_and_all_answers_arrive(self, tmp_path: Path) -> None:
         with serving(tmp_path) as ns, Client(ns.address) as broker:
             topics = [f"a-topic-with-quite-a-long-name-{number:06}" for number in range(20_000)]
             assert broker.ask(register(topics=topics)).code == 0
@@ -200,7 +200,7 @@ class TestBackPressure:
                 assert {len(reply.body) for reply in replies} == {len(replies[0].body)}
                 assert slow.ask(route(topics[0])).code == 0
 
-    def test_one_that_leaves_without_reading(self, tmp_path: Path) -> None:
+    def test_a_peer_that_disconnects_without_reading(self, tmp_path: Path) -> None:
         with serving(tmp_path) as ns, Client(ns.address) as broker:
             assert broker.ask(register(topics=[f"topic-{number:06}" for number in range(20_000)])).code == 0
             with Client(ns.address, receive_buffer_bytes=4096) as slow:
@@ -210,7 +210,7 @@ class TestBackPressure:
             assert "Traceback" not in ns.log
 
 
-def test_many_puts_at_once_are_all_on_disk_when_they_are_answered(tmp_path: Path) -> None:
+def test_concurrent_writes_are_on_disk_before_they_are_answered(tmp_path: Path) -> None:
     count = 500
     with serving(tmp_path) as ns, Client(ns.address) as client:
         client.send(b"".join(put_kv(f"key-{n}", str(n), opaque=n).encode() for n in range(count)))
@@ -223,7 +223,7 @@ def test_many_puts_at_once_are_all_on_disk_when_they_are_answered(tmp_path: Path
         assert {int(reply.ext["value"]) for reply in client.receive_many(count)} == set(range(count))
 
 
-def test_water_marks_and_traffic_are_logged_in_javas_words(ns: Process) -> None:
+def test_watermarks_and_traffic_are_logged_in_the_format_of_java(ns: Process) -> None:
     with Client(ns.address) as client:
         client.ask(Request(code=106))
     ns.wait_for_log(rf"Port: {ns.port}, RequestCode Distribution: {{.*106:\d")

@@ -1,4 +1,4 @@
-"""Each limit on the NameServer port: reached, counted, and others are served meanwhile."""
+"""Each limit on the NameServer port: it is enforced and counted, and other clients are served."""
 
 import asyncio
 import contextlib
@@ -24,20 +24,20 @@ HEARTBEAT = Request(code=904, ext={"clusterName": "c1", "brokerName": "broker-a"
 
 
 class Raw:
-    """A connection whose bytes the test decides, in the server's own event loop."""
+    """A raw connection in the event loop of the server."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
         self.writer = writer
 
     async def is_closed(self) -> bool:
-        """Waits until the server closes; false if it says something first."""
+        """Wait until the server closes the connection; False if it sends something first."""
         with contextlib.suppress(ConnectionError):
             return await self.reader.read(1) == b""
         return True
 
     async def is_served(self) -> bool:
-        """Whether a look-up is answered."""
+        """Return whether a look-up is answered."""
         with contextlib.suppress(ConnectionError):
             self.writer.write(ROUTE.encode())
             return len(await self.reader.read(1 << 16)) > 0
@@ -60,7 +60,7 @@ def exceeded(server: Server) -> dict[str, int]:
 
 
 @asynchronous
-async def test_connections_of_one_address(tmp_path: Path) -> None:
+async def test_connections_per_address(tmp_path: Path) -> None:
     async with (
         running(tmp_path, routebook_limits_connectionsPerAddress=2) as server,
         raw(server) as first,
@@ -87,7 +87,7 @@ async def _until_connections(server: Server, count: int) -> bool:
 
 
 @asynchronous
-async def test_connections_in_all_leave_room_for_brokers(tmp_path: Path) -> None:
+async def test_the_total_of_connections_leaves_a_reserve_for_brokers(tmp_path: Path) -> None:
     async with running(tmp_path, routebook_limits_connections=3) as server, contextlib.AsyncExitStack() as open_ones:
         broker = await open_ones.enter_async_context(raw(server, source="127.0.0.3"))
         broker.writer.write(register().encode())
@@ -102,7 +102,7 @@ async def test_connections_in_all_leave_room_for_brokers(tmp_path: Path) -> None
 
 
 @asynchronous
-async def test_a_flood_of_connections_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_a_flood_of_connections_leaves_no_state(tmp_path: Path) -> None:
     async with running(tmp_path, routebook_limits_connectionsPerAddress=10) as server, raw(server) as kept:
         assert await kept.is_served()
         for _ in range(20):
@@ -116,7 +116,7 @@ async def test_a_flood_of_connections_leaves_nothing_behind(tmp_path: Path) -> N
 
 
 @asynchronous
-async def test_a_frame_that_is_too_long(tmp_path: Path) -> None:
+async def test_frame_bytes(tmp_path: Path) -> None:
     async with running(tmp_path, routebook_limits_frameBytes=4096) as server, raw(server) as other:
         async with connected(server) as talk:
             assert (await talk.ask(put_kv("k", "v" * 3000))).code == 0
@@ -128,7 +128,7 @@ async def test_a_frame_that_is_too_long(tmp_path: Path) -> None:
 
 
 @asynchronous
-async def test_a_registration_that_is_too_much(tmp_path: Path) -> None:
+async def test_limits_on_registrations(tmp_path: Path) -> None:
     limits: dict[str, Any] = {
         "routebook_maxTopicsPerRegistration": 3,
         "routebook_maxInflatedBytes": 1024,
@@ -157,7 +157,7 @@ async def test_a_registration_that_is_too_much(tmp_path: Path) -> None:
 
 
 @asynchronous
-async def test_answers_that_are_not_read(tmp_path: Path) -> None:
+async def test_unread_bytes(tmp_path: Path) -> None:
     async with running(tmp_path, routebook_limits_unreadBytes=4 << 20) as server, raw(server) as other:
         async with connected(server) as talk:
             assert (await talk.ask(put_kv("small", "v" * (1 << 20)))).code == 0
@@ -174,7 +174,7 @@ async def test_answers_that_are_not_read(tmp_path: Path) -> None:
 
 
 @asynchronous
-async def test_requests_per_second_of_an_address(tmp_path: Path) -> None:
+async def test_requests_per_second(tmp_path: Path) -> None:
     async with running(tmp_path, routebook_limits_requestsPerSecond=5) as server, connected(server) as talk:
         codes = [(await talk.ask(ROUTE)).code for _ in range(30)]
         assert codes[:10] == [17] * 10
@@ -190,7 +190,7 @@ async def test_requests_per_second_of_an_address(tmp_path: Path) -> None:
 
 
 @asynchronous
-async def test_a_sender_that_never_finishes_its_frame(tmp_path: Path) -> None:
+async def test_frame_seconds(tmp_path: Path) -> None:
     frame = put_kv("k", "v" * 100_000).encode()
     async with (
         running(tmp_path, routebook_limits_frameSeconds=1) as server,
@@ -211,7 +211,7 @@ async def test_a_sender_that_never_finishes_its_frame(tmp_path: Path) -> None:
         finally:
             dribbling.cancel()
         assert exceeded(server) == {"frame_seconds": 1}
-        for _ in range(3):  # each in parts, for longer than that together
+        for _ in range(3):  # each frame in parts; together they take longer than the limit
             quick.writer.write(frame[:50_000])
             await asyncio.sleep(0.5)
             quick.writer.write(frame[50_000:])
@@ -220,7 +220,7 @@ async def test_a_sender_that_never_finishes_its_frame(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("greeting", [b"", b"\0", b"PROXY TCP4 ", b"\x16\x03\x01"])
-def test_a_connection_that_asks_nothing(tmp_path: Path, greeting: bytes) -> None:
+def test_first_request_seconds(tmp_path: Path, greeting: bytes) -> None:
     @asynchronous
     async def test() -> None:
         async with (
@@ -238,7 +238,7 @@ def test_a_connection_that_asks_nothing(tmp_path: Path, greeting: bytes) -> None
 
 
 @asynchronous
-async def test_memory_for_buffers(tmp_path: Path) -> None:
+async def test_buffer_bytes(tmp_path: Path) -> None:
     frame = put_kv("k", "v" * 390_000).encode()
     async with (
         running(tmp_path, routebook_limits_bufferBytes=700_000) as server,
@@ -253,7 +253,7 @@ async def test_memory_for_buffers(tmp_path: Path) -> None:
             before = held.held
             peer.writer.write(frame[:size])
             await until(lambda before=before, size=size: held.held == before + size, "it is held")  # type: ignore[misc]
-        small.writer.write(frame[100_000:350_000])  # more than there is room for, and now the largest but the broker's
+        small.writer.write(frame[100_000:350_000])  # exceeds the limit; now the largest except for the broker
         assert await small.is_closed()
         await until(lambda: held.held == 500_000, "what it had is free")
         assert exceeded(server) == {"buffer_bytes": 1}
@@ -264,7 +264,7 @@ async def test_memory_for_buffers(tmp_path: Path) -> None:
 
 
 @asynchronous
-async def test_one_peer_that_asks_very_much_lets_others_have_their_turn(tmp_path: Path) -> None:
+async def test_a_client_with_many_requests_does_not_block_others(tmp_path: Path) -> None:
     async with running(tmp_path) as server:
         with socket.create_connection(("127.0.0.1", server.port)) as greedy, socket.socket() as modest:
             modest.connect(("127.0.0.1", server.port))
@@ -290,8 +290,8 @@ async def _answer_to(server: Server) -> bytes:
         return await peer.reader.read(1 << 16)
 
 
-def test_overload_turns_look_ups_away_and_no_broker(tmp_path: Path) -> None:
-    """A process that stood still has work waiting: what came meanwhile is late."""
+def test_overload_rejects_look_ups_and_serves_brokers(tmp_path: Path) -> None:
+    """A stopped process has requests waiting, which are late when it continues."""
     settings = {"routebook.limits.busyMillis": 300}
     with (
         serving(tmp_path, settings=settings) as process,

@@ -1,4 +1,4 @@
-"""Connections that the NameServer opens itself: 905 to brokers, 105 to the product environment's NameServers."""
+"""Outbound connections: 905 to brokers, 105 to the NameServers of the product environment."""
 
 import json
 import socket
@@ -14,7 +14,7 @@ from tests.support.remoting_frames import Reply, Request
 
 
 class FakeBroker:
-    """Listens where it says it does, and reads what it is told."""
+    """Listens on its address and reads notices."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -50,8 +50,8 @@ def fake_broker() -> Iterator[FakeBroker]:
         broker.close()
 
 
-def told(frame: bytes) -> dict[str, str]:
-    """The fields of a 905, after a look at everything else in it."""
+def notice_fields(frame: bytes) -> dict[str, str]:
+    """Check the frame of a 905 and return its fields."""
     notice = Reply.parse(frame)
     opaque = notice.header["opaque"]
     ext = dict(notice.ext)
@@ -61,7 +61,7 @@ def told(frame: bytes) -> dict[str, str]:
     return ext
 
 
-def test_brokers_are_told_who_has_the_least_id(tmp_path: Path) -> None:
+def test_brokers_are_notified_about_the_lowest_id(tmp_path: Path) -> None:
     with (
         serving(tmp_path, settings={"notifyMinBrokerIdChanged": True}) as ns,
         fake_broker() as slave,
@@ -73,18 +73,18 @@ def test_brokers_are_told_who_has_the_least_id(tmp_path: Path) -> None:
             master = register(broker_id=0, addr="127.0.0.1:9", acting_master=True)
             assert master_link.ask(master).code == 0
             came = {"minBrokerId": "0", "minBrokerAddr": "127.0.0.1:9", "haBrokerAddr": "127.0.0.1:9"}
-            assert told(slave.next_frame()) == came
-            assert told(other.next_frame()) == came
+            assert notice_fields(slave.next_frame()) == came
+            assert notice_fields(other.next_frame()) == came
 
             master_link.close()
             went = {"minBrokerId": "1", "minBrokerAddr": slave.address, "offlineBrokerAddr": "127.0.0.1:9"}
             to_slave, to_other = slave.next_frame(), other.next_frame()
-            assert told(to_slave) == went
+            assert notice_fields(to_slave) == went
             assert to_slave == to_other  # the same request to each, opaque included
         assert ns.stop() == 0
 
 
-def test_a_broker_that_cannot_be_told_is_logged_and_harms_nobody(tmp_path: Path) -> None:
+def test_an_unreachable_broker_is_logged_and_others_are_served(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         nobody = f"127.0.0.1:{listener.getsockname()[1]}"
     with serving(tmp_path, settings={"notifyMinBrokerIdChanged": True}) as ns, Client(ns.address) as client:
@@ -97,14 +97,14 @@ def test_a_broker_that_cannot_be_told_is_logged_and_harms_nobody(tmp_path: Path)
 class TestClusterTest:
     @pytest.fixture
     def product(self, tmp_path: Path) -> Iterator[Client]:
-        """The product environment: a NameServer that knows a topic. The client's connection is its broker's."""
+        """The product environment: a NameServer with a topic, registered over the connection of the client."""
         with serving(tmp_path / "product") as product, Client(product.address) as client:
             assert client.ask(register()).code == 0
             self.address = f"127.0.0.1:{product.port}"
             self.process = product
             yield client
 
-    def test_unknown_topics_are_asked_for(self, product: Client, tmp_path: Path) -> None:
+    def test_unknown_topics_are_looked_up(self, product: Client, tmp_path: Path) -> None:
         with (
             serving(tmp_path / "home", "-n", self.address, settings={"clusterTest": True}) as ns,
             Client(ns.address) as client,
@@ -122,7 +122,7 @@ class TestClusterTest:
             assert client.ask(Request(code=106)).code == 0
 
     @pytest.mark.usefixtures("product")
-    def test_the_next_one_is_asked_where_the_first_is_gone(self, tmp_path: Path) -> None:
+    def test_the_next_nameserver_is_asked_if_the_first_is_unreachable(self, tmp_path: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             gone = f"127.0.0.1:{listener.getsockname()[1]}"
         addresses = f"{gone};{self.address}"
@@ -132,4 +132,4 @@ class TestClusterTest:
         ):
             assert client.ask(route("TopicTest")).code == 0
             self.process.kill()
-            eventually(lambda: client.ask(route("TopicTest")).code == 17, "nobody knows the topic any more")
+            eventually(lambda: client.ask(route("TopicTest")).code == 17, "the topic is unknown")

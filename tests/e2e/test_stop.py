@@ -1,4 +1,4 @@
-"""Stopping: nothing that was asked before the signal stays without an answer."""
+"""Shutdown: every request that was sent before the signal is answered."""
 
 import fcntl
 import signal
@@ -21,7 +21,7 @@ GRACEFULLY = {"enableShutdownGracefully": True, "shutdownWaitTimeSeconds": 3600}
 
 
 class Asker(threading.Thread):
-    """Sends batches and reads all their answers, until it is told that the signal is about to be sent."""
+    """Sends batches and reads all answers until the signal is about to be sent."""
 
     def __init__(self, client: Client, *, saves: bool) -> None:
         super().__init__(daemon=True)
@@ -66,7 +66,7 @@ def test_sigterm_under_load_loses_no_answer(tmp_path: Path, tls: bool) -> None:
         while min(asker.batches for asker in askers) < 5:
             assert all(asker.is_alive() for asker in askers)
         for asker in askers:
-            asker.sending.acquire()  # every batch is now wholly sent, or not begun
+            asker.sending.acquire()  # every batch is now sent completely or not started
         ns.send(signal.SIGTERM)
         for asker in askers:
             asker.enough = True
@@ -79,8 +79,8 @@ def test_sigterm_under_load_loses_no_answer(tmp_path: Path, tls: bool) -> None:
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_what_the_server_had_not_even_read_is_answered(tmp_path: Path, tls: bool) -> None:
-    """The process is stopped while requests and a new connection come in, and goes on with the signal before it."""
+def test_requests_that_the_server_has_not_read_yet_are_answered(tmp_path: Path, tls: bool) -> None:
+    """SIGSTOP holds the process while requests and a new connection arrive; it continues with SIGTERM pending."""
     count = 1000
     requests = b"".join(route("nowhere", opaque=opaque).encode() for opaque in range(count))
     with serving(tmp_path) as ns, ExitStack() as clients:
@@ -100,8 +100,8 @@ def test_what_the_server_had_not_even_read_is_answered(tmp_path: Path, tls: bool
         assert ns.wait() == 0
 
 
-def test_who_goes_on_sending_gets_the_answers_to_what_came_before(tmp_path: Path) -> None:
-    """A full close would reset the connection, and the answers that the client has not read yet with it."""
+def test_a_client_that_keeps_sending_gets_the_answers_to_earlier_requests(tmp_path: Path) -> None:
+    """A full close would reset the connection and lose the answers that the client has not read."""
     count = 50
     with serving(tmp_path) as ns, Client(ns.address) as client, Client(ns.address) as other:
         assert other.ask(route("nowhere")).code == 17
@@ -113,12 +113,12 @@ def test_who_goes_on_sending_gets_the_answers_to_what_came_before(tmp_path: Path
         assert other.receive() is None  # from here on the server is draining
         assert all(client.send(route("nowhere", opaque=count).encode()) for _ in range(100)), "reset while sending"
         assert [reply.header["opaque"] for reply in client.receive_many(count)] == list(range(count))
-        assert client.socket.recv(1) == b""  # an end in order: a reset would raise
+        assert client.socket.recv(1) == b""  # an orderly end: a reset would raise
         client.close()
         assert ns.wait() == 0
 
 
-def test_what_waits_unread_behind_a_slow_reader_is_answered(tmp_path: Path) -> None:
+def test_requests_behind_a_slow_reader_are_answered(tmp_path: Path) -> None:
     request = route("nowhere").encode()
     with serving(tmp_path) as ns, Client(ns.address, receive_buffer_bytes=4096) as slow:
         slow.socket.setblocking(False)
@@ -138,11 +138,11 @@ def test_what_waits_unread_behind_a_slow_reader_is_answered(tmp_path: Path) -> N
 
 
 def _unacknowledged(sock: socket.socket) -> int:
-    """Bytes that the other side's system has not got yet."""
+    """Return the bytes that the peer has not acknowledged."""
     return int.from_bytes(fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, b"\0" * 4), sys.byteorder)
 
 
-def test_who_reads_late_still_gets_every_answer(tmp_path: Path) -> None:
+def test_a_late_reader_gets_every_answer(tmp_path: Path) -> None:
     count = 60
     with serving(tmp_path) as ns, Client(ns.address) as broker:
         assert broker.ask(register(topics=[f"topic-{number:06}" for number in range(10_000)])).code == 0
@@ -150,13 +150,13 @@ def test_who_reads_late_still_gets_every_answer(tmp_path: Path) -> None:
             slow.send(b"".join(Request(code=206, opaque=opaque).encode() for opaque in range(count)))
             assert slow.receive_many(1)[0].code == 0
             ns.send(signal.SIGTERM)
-            assert broker.receive() is None  # it is told that the server goes
+            assert broker.receive() is None  # the server half-closes
             assert len(slow.receive_many(count - 1)) == count - 1
             assert slow.receive() is None
         assert ns.wait() == 0
 
 
-def test_nobody_is_accepted_any_more(tmp_path: Path) -> None:
+def test_new_connections_are_refused(tmp_path: Path) -> None:
     with (
         serving(tmp_path, settings=GRACEFULLY) as ns,
         Client(ns.address) as client,
@@ -167,7 +167,7 @@ def test_nobody_is_accepted_any_more(tmp_path: Path) -> None:
             Client(ns.address)
 
 
-def test_idle_connections_do_not_hold_up_the_end(tmp_path: Path) -> None:
+def test_idle_connections_do_not_delay_the_shutdown(tmp_path: Path) -> None:
     with serving(tmp_path, settings={"routebook.drainSeconds": 3600}) as ns:
         clients = [Client(ns.address) for _ in range(5)]
         assert clients[0].ask(route("nowhere")).code == 17
@@ -176,7 +176,7 @@ def test_idle_connections_do_not_hold_up_the_end(tmp_path: Path) -> None:
             client.close()
 
 
-def test_who_never_reads_is_cut_off_after_the_drain_time(tmp_path: Path) -> None:
+def test_a_peer_that_never_reads_is_closed_after_the_drain_time(tmp_path: Path) -> None:
     with serving(tmp_path, settings={"routebook.drainSeconds": 1}) as ns, Client(ns.address) as broker:
         assert broker.ask(register(topics=[f"topic-{number:06}" for number in range(20_000)])).code == 0
         with Client(ns.address, receive_buffer_bytes=4096) as slow:
@@ -193,7 +193,7 @@ def _wait_for_go_away(client: Client) -> None:
     raise AssertionError("the server does not go away")
 
 
-def test_go_away_for_those_who_understand_it(tmp_path: Path) -> None:
+def test_go_away_for_clients_that_support_it(tmp_path: Path) -> None:
     with serving(tmp_path, settings=GRACEFULLY) as ns:
         with Client(ns.address) as client:
             ns.send(signal.SIGTERM)
@@ -203,11 +203,11 @@ def test_go_away_for_those_who_understand_it(tmp_path: Path) -> None:
             assert client.ask(route("nowhere", version=475)).code == 17
             client.send(Request(code=105, flag=2, opaque=77).encode())
             assert client.ask(route("nowhere", opaque=78)).header["opaque"] == 78
-        assert ns.wait() == 0  # the last connection is gone, so nobody is left to wait for
+        assert ns.wait() == 0  # the last connection is closed
 
 
 @pytest.mark.parametrize(("second", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_the_second_signal_ends_at_once(tmp_path: Path, second: signal.Signals, code: int) -> None:
+def test_a_second_signal_ends_the_process_at_once(tmp_path: Path, second: signal.Signals, code: int) -> None:
     with (
         serving(tmp_path, settings=GRACEFULLY) as ns,
         Client(ns.address) as client,
@@ -218,7 +218,7 @@ def test_the_second_signal_ends_at_once(tmp_path: Path, second: signal.Signals, 
         assert ns.wait() == code
 
 
-def test_brokers_do_not_go_down_because_the_server_does(tmp_path: Path) -> None:
+def test_the_shutdown_records_no_broker_as_down(tmp_path: Path) -> None:
     with serving(tmp_path) as ns, Client(ns.address) as broker:
         assert broker.ask(register()).code == 0
         assert ns.stop() == 0

@@ -22,7 +22,7 @@ def permissive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 @pytest.mark.parametrize("before", [b"", PROXY])
-def test_out_of_the_box_tls_and_plain_share_the_port(
+def test_tls_and_plain_connections_share_the_port_by_default(
     permissive: Process, version: ssl.TLSVersion, before: bytes
 ) -> None:
     context = trusting_anybody()
@@ -32,7 +32,7 @@ def test_out_of_the_box_tls_and_plain_share_the_port(
         assert plain.ask(route("TopicTest")).body == secret.ask(route("TopicTest")).body != b""
 
 
-def test_pipelined_in_one_record_and_in_many(permissive: Process) -> None:
+def test_pipelined_requests_in_one_record_and_in_many(permissive: Process) -> None:
     count = 2000
     with Client(permissive.address, tls=trusting_anybody()) as client:
         data = b"".join(route("nowhere", opaque=opaque).encode() for opaque in range(count))
@@ -47,21 +47,21 @@ def test_a_large_answer(permissive: Process) -> None:
         assert client.ask(Request(code=206)).body.count(b"a-topic-with-a-name-") == len(topics)
 
 
-def test_who_says_goodbye_in_tls_hears_it_too(permissive: Process) -> None:
+def test_close_notify_is_answered(permissive: Process) -> None:
     with Client(permissive.address, tls=trusting_anybody()) as client:
         assert client.ask(route("nowhere")).code == 17
         assert isinstance(client.socket, ssl.SSLSocket)
         client.socket.unwrap().close()
 
 
-def test_garbage_instead_of_a_handshake_closes(permissive: Process) -> None:
+def test_an_invalid_handshake_closes_the_connection(permissive: Process) -> None:
     with Client(permissive.address) as client:
         client.send(b"\x16\x03\x01\x00\x20" + b"x" * 32)
         client.receive_rest()
     permissive.wait_for_log("connection closed .*TLS")
 
 
-def test_https_is_told_and_grpc_is_named(permissive: Process) -> None:
+def test_https_gets_an_answer_and_grpc_is_logged(permissive: Process) -> None:
     browser = trusting_anybody()
     browser.set_alpn_protocols(["h2", "http/1.1"])
     with Client(permissive.address, tls=browser) as client:
@@ -97,7 +97,7 @@ def test_disabled_closes_tls_connections(tmp_path: Path) -> None:
 
 
 class Certificates:
-    """Files for a server that has its own, and clients that have theirs."""
+    """Certificate files of a server and of clients."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -127,7 +127,7 @@ def certificates(tmp_path: Path) -> Certificates:
 
 
 def answers(ns: Process, context: ssl.SSLContext) -> bool:
-    """Whether a client gets as far as an answer; under TLS 1.3 it learns of a refusal only after its handshake."""
+    """Return whether a client gets an answer; with TLS 1.3 it sees a rejection only after its handshake."""
     try:
         with Client(ns.address, tls=context) as client:
             return client.ask(route("nowhere")).code == 17
@@ -148,7 +148,7 @@ def test_client_certificates_required(certificates: Certificates, tmp_path: Path
         ns.wait_for_log("connection closed .*TLS")
 
 
-def test_changed_files_are_taken_up_by_new_connections(certificates: Certificates, tmp_path: Path) -> None:
+def test_new_connections_use_changed_files(certificates: Certificates, tmp_path: Path) -> None:
     with serving(tmp_path / "home", settings=certificates.settings()) as ns:
 
         def serial_number() -> str:
