@@ -100,35 +100,35 @@ async def play(server: RestartedServer, seconds: float, chance: random.Random) -
 
 def agree(server: RestartedServer) -> None:
     """Journal, remoting and HTTP agree, also after a restart."""
-    told = settled(server)
-    assert len(told["topics"]) > 20
+    expected_view = settled(server)
+    assert len(expected_view["topics"]) > 20
     with Client(("127.0.0.1", server.port)) as client:
-        assert over_remoting(client) == told
-    assert over_http(server) == told
+        assert over_remoting(client) == expected_view
+    assert over_http(server) == expected_view
     server.restart(signal.SIGKILL, routebook_recoveredLeaseSeconds=600)
     with Client(("127.0.0.1", server.port)) as client:
-        assert over_remoting(client) == told
+        assert over_remoting(client) == expected_view
     server.restart(signal.SIGTERM, routebook_recoveredLeaseSeconds=600)
     with Client(("127.0.0.1", server.port)) as client:
-        assert over_remoting(client) == told
+        assert over_remoting(client) == expected_view
 
 
 def settled(server: RestartedServer) -> View:
     """The tables from the journal, once expired brokers are removed and the journal is complete."""
-    told: View = {}
+    expected_view: View = {}
 
     def is_settled() -> bool:
-        nonlocal told
+        nonlocal expected_view
         answered = over_remoting(client)
         if sum(len(addrs) for _, addrs in answered["groups"].values()) != BROKERS // 2:
             return False
         fold, _, _ = fold_journal(FolderFiles(server.home / "journal"))
-        told = from_journal(fold)
-        return told == answered
+        expected_view = from_journal(fold)
+        return expected_view == answered
 
     with Client(("127.0.0.1", server.port)) as client:
         eventually(is_settled, "the journal and the server to agree")
-    return told
+    return expected_view
 
 
 def over_http(server: RestartedServer) -> View:
@@ -177,5 +177,5 @@ def test_tables_journal_and_api_agree_after_faults_and_restarts(tmp_path: Path, 
     assert not [hole for hole in events(tmp_path, JournalHole) if hole.certain]
     assert not verify(FolderFiles(tmp_path / "journal")).damage
     assert any(started.recovered for started in events(tmp_path, ServerStarted))
-    told = {change.after for change in events(tmp_path, KvChanged)}
-    assert told >= set(acknowledged), "what was acknowledged is in the journal"
+    journalled = {change.after for change in events(tmp_path, KvChanged)}
+    assert journalled >= set(acknowledged), "what was acknowledged is in the journal"

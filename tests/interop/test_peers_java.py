@@ -19,9 +19,9 @@ async def test_differences_from_a_java_peer_are_found_and_cleared(tmp_path: Path
     ours = RouteTable()
     with java_nameserver(tmp_path) as (host, port):
         address = f"{host}:{port}"
-        told: list[object] = []
+        events: list[object] = []
         now = 0
-        peers = Peers([address], ours, interval_s=60, diverged_s=100, now_ms=lambda: now, on_events=told.extend)
+        peers = Peers([address], ours, interval_s=60, diverged_s=100, now_ms=lambda: now, on_events=events.extend)
         async with NameServerClient(address) as broker:
             what = registration("broker-a", topics=[config("T"), config("U", read=4), config("é/%")], zone="z")
             await broker.register_broker(what)
@@ -39,10 +39,10 @@ async def test_differences_from_a_java_peer_are_found_and_cleared(tmp_path: Path
             }
             now = 200_000
             await peers.round()
-            assert len(told) == 1
+            assert len(events) == 1
             ours.restore_write("broker-a")
             ours.register_topic("U", [queue("broker-a", read=4)])
             await peers.round()
             assert peers.report()[0].state == "agrees"
-            assert len(told) == 2
+            assert len(events) == 2
         await peers.stop()

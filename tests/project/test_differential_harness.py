@@ -16,8 +16,8 @@ ROUTE = Ask(conn="q", code=105, ext={"topic": "t"})
 
 
 def reply(body: str, *, remark: str = "", opaque: int = 1) -> Answer:
-    told = f'"remark":"{remark}",' if remark else ""
-    header = f'{{"code":0,"flag":1,"opaque":{opaque},{told}"version":513}}'
+    remark_field = f'"remark":"{remark}",' if remark else ""
+    header = f'{{"code":0,"flag":1,"opaque":{opaque},{remark_field}"version":513}}'
     return Answer(replies=(Reply.parse(frame(header.encode(), body.encode())),))
 
 

@@ -124,8 +124,8 @@ class RouteTableMachine(RuleBasedStateMachine):
             )
             for effect in change.effects
         ]
-        assert sorted(map(repr, told)) == sorted(map(repr, self.model.told))
-        self.model.told.clear()
+        assert sorted(map(repr, told)) == sorted(map(repr, self.model.effects))
+        self.model.effects.clear()
         for event in change.events:
             self.replayed.apply(event, now_ms=self.now)
         revision, before = self.last

@@ -8,7 +8,7 @@ Queues = dict[str, tuple[int, int, int, int]]
 
 
 class NaiveRoutes:
-    """Slow and simple. Methods return what the caller receives; `told` collects notices and closed connections."""
+    """Slow and simple. Methods return what the caller receives; `effects` collects notices and closed connections."""
 
     def __init__(self) -> None:
         self.topics: dict[str, Queues] = {}  # topic → broker → perm, read, write, flag
@@ -19,7 +19,7 @@ class NaiveRoutes:
         self.seat: dict[tuple[str, str, str], int] = {}  # cluster, address, broker → connection
         self.ever: dict[tuple[int, str, str, str], None] = {}  # connection, cluster, address, broker, in order
         self.mappings: dict[str, dict[str, Any]] = {}  # topic → broker → mapping
-        self.told: list[tuple[Any, ...]] = []
+        self.effects: list[tuple[Any, ...]] = []
 
     # queries
 
@@ -171,7 +171,7 @@ class NaiveRoutes:
         dead = [key for key, lease in self.live.items() if lease["last"] + lease["timeout"] < now]
         gone = [where for key in dead for where in self.seat if where[:2] == key]
         alive = {over for where, over in self.seat.items() if where[:2] not in dead}
-        self.told += [("close", over) for over in {self.seat[where] for where in gone} - alive]
+        self.effects += [("close", over) for over in {self.seat[where] for where in gone} - alive]
         self.remove([(*where, self.id_of(*where)) for where in gone], policy)
 
     def id_of(self, cluster: str, addr: str, broker: str) -> int:
@@ -231,7 +231,7 @@ class NaiveRoutes:
         to = set(addrs.values())
         if offline is None and len(addrs) > 1:
             to.discard(addrs[least])
-        self.told.append(("notify", frozenset(to), least, addrs[least], offline, ha))
+        self.effects.append(("notify", frozenset(to), least, addrs[least], offline, ha))
 
     def register_topic(self, topic: str, queues: list[QueueData]) -> None:
         known = {broker for broker, _ in self.members}

@@ -68,7 +68,7 @@ EXAMPLES: Final[dict[str, tuple[Step, ...]]] = {
     "replaced, but still leased": (MASTER, replace(MASTER, conn="n", addr=GROUP.addrs[1])),
     "unregistration without a name": (MASTER, _unregister(MASTER, conn="q", brokerName="")),
     "late unregistration": (MASTER, replace(MASTER, conn="n", counter=2), _unregister(MASTER, conn="m")),
-    "unregistration of nobody": (
+    "unregistration of an absent broker": (
         MASTER,
         replace(SLAVE, addr=MASTER.addr, topics=()),  # the master becomes a slave: its topics are writable still
         _unregister(MASTER, conn="q", brokerAddr=GROUP.addrs[2]),
@@ -89,7 +89,7 @@ EXAMPLES: Final[dict[str, tuple[Step, ...]]] = {
     "mislabelled body": (_odd(zlib.compress(COMPACT)),),
     "damaged body": (_odd(zlib.compress(COMPACT)[:-4], compressed="true"),),
     "control character in a name": (_odd(_odd_table(), brokerName="odd\n@@"),),
-    "setting not taken": (_settings("nobodyKnows=1"),),
+    "setting not taken": (_settings("unknownKey=1"),),
     "neither true nor false": (_settings("supportActingMaster=true"), _settings("supportActingMaster=yes")),
     "setting that needs a restart": (_settings("defaultThreadPoolNums=9"),),
     "port over the wire": (_settings("listenPort=1"),),

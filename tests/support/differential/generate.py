@@ -84,7 +84,7 @@ class Generator:
     def _broker(self) -> Broker:
         return self._random.choice(BROKERS)
 
-    def _broker_fields(self, *, stranger: float = 0.1) -> dict[str, str]:
+    def _broker_fields(self, *, unknown: float = 0.1) -> dict[str, str]:
         broker = self._broker()
         fields = {
             "clusterName": broker.cluster,
@@ -92,8 +92,8 @@ class Generator:
             "brokerAddr": self._random.choice(broker.addrs),
             "brokerId": str(self._random.choice(BROKER_IDS)),
         }
-        if self._chance(stranger):
-            fields |= {"brokerName": "stranger@@", "brokerAddr": "127.0.0.1:99"}
+        if self._chance(unknown):
+            fields |= {"brokerName": "unknown@@", "brokerAddr": "127.0.0.1:99"}
         return fields
 
     def _topic(self) -> str:
@@ -172,7 +172,7 @@ class Generator:
         }
 
     def _unregister(self) -> Ask:
-        """By the broker itself, over its connection, or by somebody else."""
+        """Sent by the broker itself over its connection, or by another client."""
         fields = self._broker_fields()
         own = [
             f"{b.name} {b.addrs.index(fields['brokerAddr'])} {self._random.choice('aab')}"
@@ -199,8 +199,8 @@ class Generator:
         }
         body = b"" if self._chance(0.1) else plain_json(version).encode()
         if self._chance(0.3):
-            return self._ask(904, self._broker_fields(stranger=0.3))
-        return self._ask(322, self._broker_fields(stranger=0.3), body)
+            return self._ask(904, self._broker_fields(unknown=0.3))
+        return self._ask(322, self._broker_fields(unknown=0.3), body)
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Generator:
     def _register_topic(self) -> Ask:
         rng = self._random
         topic = self._topic()
-        brokers = rng.sample([*(b.name for b in BROKERS), "stranger@@"], rng.choice((0, 1, 1, 2)))
+        brokers = rng.sample([*(b.name for b in BROKERS), "unknown@@"], rng.choice((0, 1, 1, 2)))
         queues = [
             {
                 "brokerName": broker,
@@ -284,7 +284,7 @@ class Generator:
         if self._chance(0.1):
             lines = [rng.choice(("listenPort=1", "bindAddress=1.2.3.4", "routebook.home=/x"))]
         if self._chance(0.1):
-            lines.append(rng.choice(("nobodyKnows=1", "defaultThreadPoolNums=9", "scanNotActiveBrokerInterval=7000")))
+            lines.append(rng.choice(("unknownKey=1", "defaultThreadPoolNums=9", "scanNotActiveBrokerInterval=7000")))
         if self._chance(0.05):
             lines.append(rng.choice(("# only a comment", "a=\\u00zz", "enableTopicList", "é=ü", "\\")))
         return self._ask(318, None, "\n".join(lines).encode())

@@ -145,8 +145,8 @@ def _replaced_guard(step: Step, state: State) -> Action | None:
     holder = group.members.get(step.broker_id) if group else None
     if holder is None or holder == state.fill(step.addr):
         return None
-    # the name of nobody: Java then drops the lease and touches nothing else
-    return Repair((_unregister(step, addr=holder, broker="nobody"),), gone=(state.fill(step.broker), holder))
+    # an unknown name: Java then drops the lease and changes nothing else
+    return Repair((_unregister(step, addr=holder, broker="unknown"),), gone=(state.fill(step.broker), holder))
 
 
 def _mislabelled(question: Question, java: Answer, ours: Answer, state: State) -> bool:
@@ -160,16 +160,16 @@ def _mislabelled(question: Question, java: Answer, ours: Answer, state: State) -
 def _damaged(question: Question, java: Answer, ours: Answer, state: State) -> bool:
     """Java inflates only as much as it needs and may not reach the checksum."""
     wanted = isinstance(question, OddRegister) and question.ext.get("compressed", "").lower() == "true"
-    told = ours.replies[0].remark or "" if _codes(java, ours) in ((0, 1), (1, 1)) else ""
-    return wanted and told.startswith(("the body is not a zlib stream", "the zlib stream of the body is truncated"))
+    remark = ours.replies[0].remark or "" if _codes(java, ours) in ((0, 1), (1, 1)) else ""
+    return wanted and remark.startswith(("the body is not a zlib stream", "the zlib stream of the body is truncated"))
 
 
 def _control_characters(question: Question, java: Answer, ours: Answer, state: State) -> bool:
     if isinstance(question, (Register, Raw)):
         return False
     texts = [*(question.ext or {}).values(), question.body.decode(errors="replace")]
-    told = ours.replies[0].remark or "" if _codes(java, ours) == (0, 1) else ""
-    return "contains a control character" in told and any(_CONTROL.search(text) for text in texts)
+    remark = ours.replies[0].remark or "" if _codes(java, ours) == (0, 1) else ""
+    return "contains a control character" in remark and any(_CONTROL.search(text) for text in texts)
 
 
 # --- removal ----------------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ KNOWN: Final = (
         "unregistration without a name", anchor="required-names", guard=_bad_unregister_guard, excuse=_bad_unregister
     ),
     Known("late unregistration", anchor="late-removal", guard=_late_unregister_guard),
-    Known("unregistration of nobody", anchor="late-removal", guard=_absent_unregister_guard),
+    Known("unregistration of an absent broker", anchor="late-removal", guard=_absent_unregister_guard),
     Known("mapping of a broker that is gone", anchor="static-mappings", excuse=_forgotten_mappings),
     Known("mapping without a broker", anchor="static-mappings", excuse=_nameless_mapping),
     Known("several brokers on one connection", anchor="all-brokers-of-a-connection", guard=_shared_channel_guard),

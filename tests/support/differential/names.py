@@ -22,7 +22,7 @@ class Broker:
 
 
 CLUSTERS: Final = ("c0@@", "c/ü1@@")
-# addresses of ports that nobody listens on: a notification (905) is refused at once
+# closed ports: a notification (905) is refused at once
 BROKERS: Final = tuple(
     Broker(f"b{n}@@", CLUSTERS[n % 2], tuple(f"127.0.0.1:{10 * n + k + 1}" for k in range(3))) for n in range(4)
 )

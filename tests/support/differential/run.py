@@ -95,7 +95,8 @@ class Runner:
         if reference.closed:
             self._await_removal(self._state.leases_of(step.conn))
         if isinstance(step, Register):
-            return self._learn_lease(step, taken=reference.replies[0].code == 0)
+            # Java accepts a registration without a cluster name, but under another key: it changes no lease
+            return self._learn_lease(step, taken=reference.replies[0].code == subject.replies[0].code == 0)
         if isinstance(step, Ask):
             self._learn(step)
             if step.code == 217 and step.ext and not step.flag:

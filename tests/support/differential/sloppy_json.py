@@ -22,8 +22,8 @@ class SloppyJson:
         """The text, and a description of the deviation."""
         tokens = list(_tokens(value))
         kinds = (self._value, self._value, self._string, self._punctuation, self._edge)
-        told = [self._random.choice(kinds)(tokens) for _ in range(self._random.choice((1, 1, 1, 2)))]
-        return "".join(tokens).encode("utf-8", "surrogatepass"), " and ".join(told)
+        descriptions = [self._random.choice(kinds)(tokens) for _ in range(self._random.choice((1, 1, 1, 2)))]
+        return "".join(tokens).encode("utf-8", "surrogatepass"), " and ".join(descriptions)
 
     def _pick(self, tokens: list[str], wanted: Callable[[str], bool]) -> int | None:
         """The index of an unchanged token."""
