@@ -1,6 +1,6 @@
-"""What frequent operations may cost, counted in instructions and bytes: a slowdown fails here, a busy machine cannot.
+"""Budgets of frequent operations in instructions and bytes, which do not depend on the load of the machine.
 
-A budget leaves a fifth or so for other versions of Python. Whoever needs more has to raise it here, and say why.
+A budget has a margin of about a fifth for other versions of Python. A change that needs more raises it, with a reason.
 """
 
 import asyncio
@@ -107,7 +107,7 @@ def test_journal_append(tmp_path: Path) -> None:
     assert _within(_append_cost(tmp_path), JOURNAL_APPEND)
 
 
-# What these tests are worth: each of these slowdowns is one that somebody could make without noticing
+# The budgets detect these slowdowns, which are easy to cause unintentionally
 
 
 def test_a_look_up_that_is_always_decoded_exceeds_the_budget(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_known_topics_are_answered_here_with_their_order() -> None:
     reply = ns.route("t")
     assert reply.body is not None
     assert b'"orderTopicConf":"broker-a:4"' in reply.body
-    assert b'"brokerAddrs":{0:' in reply.body  # the plain profile, whoever asks
+    assert b'"brokerAddrs":{0:' in reply.body  # always the plain profile
 
 
 @pytest.mark.parametrize(

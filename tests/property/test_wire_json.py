@@ -69,7 +69,7 @@ SIGNS = rb"""
 BYTES = [b" ", b"\n", b"\x00", b"\x1a", b"\xff", b"\xc3", b"\xc3\xa9", b"\xf0\x9f\x98\x80", b"\xef\xbb\xbf"]
 TOKENS = [*SIGNS, *BYTES, *(b'"' + name.encode() + b'":' for name in NAMES)]
 
-# Beyond three bytes a character, and with "$ref", members have a meaning to Java that nobody uses.
+# Beyond three bytes a character, and with "$ref", Java gives members a special meaning that is never used.
 _text = st.text(st.characters(codec="utf-8", max_codepoint=0xFFFF, exclude_characters="$\0"), max_size=6)
 _leaves = (
     st.none()

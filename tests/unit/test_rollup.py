@@ -123,4 +123,4 @@ def test_lookups_of_a_minute_with_others_beyond_the_bound() -> None:
     ]
     assert lookups.take(120_000) == []
     count(lookups, "V", missed=False, size=1)
-    assert [row.topic for row in lookups.take(180_000)] == ["V"], "each minute has room anew"
+    assert [row.topic for row in lookups.take(180_000)] == ["V"], "the limit applies to each minute"

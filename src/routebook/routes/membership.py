@@ -1,5 +1,7 @@
 """Adds a registering broker to its group, its cluster and its lease."""
 
+from msgspec.structs import asdict
+
 from routebook.codes import DEFAULT_HEARTBEAT_TIMEOUT_MS
 from routebook.events import BrokerChanged, BrokerDown, BrokerReturned, BrokerUp, DownReason
 from routebook.model import Registration
@@ -79,16 +81,4 @@ def apply_state(tables: Tables, lease: Lease, state: BrokerUp | BrokerChanged) -
 
 def changed(up: BrokerUp, *, before_id: int) -> BrokerChanged:
     """The same state as an event for an existing member."""
-    return BrokerChanged(
-        cluster=up.cluster,
-        broker=up.broker,
-        broker_id=up.broker_id,
-        before_id=before_id,
-        addr=up.addr,
-        ha_addr=up.ha_addr,
-        timeout_ms=up.timeout_ms,
-        acting_master=up.acting_master,
-        zone=up.zone,
-        data_version=up.data_version,
-        filter_servers=up.filter_servers,
-    )
+    return BrokerChanged(before_id=before_id, **asdict(up))

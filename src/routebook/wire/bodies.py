@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from routebook.model import (
     BrokerData,
     ClusterInfo,
     DataVersion,
-    QueueData,
     TopicList,
     TopicQueueMappingInfo,
     TopicRoute,
@@ -27,85 +27,41 @@ _DOUBLE_MAX: Final = 2**53 - 1  # doubles represent all integers up to this
 _json = msgspec.json.Encoder().encode
 
 
-class _PlainBroker(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
-    broker_addrs: msgspec.Raw
-    broker_name: str
-    cluster: str
-    enable_acting_master: bool
-    zone_name: str | None = None
-
-
-class _PlainMapping(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
-    bname: str | None = None
-    curr_id_map: msgspec.Raw | None = None
-    dirty: bool
-    epoch: int
-    scope: str | None = None
-    topic: str | None = None
-    total_queues: int
-
-
-class _PlainRoute(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
-    broker_datas: list[_PlainBroker]
-    filter_server_table: dict[str, list[str]]
-    order_topic_conf: str | None = None
-    queue_datas: list[QueueData]
-    topic_queue_mapping_by_broker: dict[str, _PlainMapping] | None = None
-
-
-class _PlainClusterInfo(msgspec.Struct, rename="camel", kw_only=True):
-    broker_addr_table: dict[str, _PlainBroker]
-    cluster_addr_table: dict[str, list[str]]
-
-
-class _MemberGroup(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
-    broker_addrs: msgspec.Raw
-    broker_name: str | None = None
-    cluster: str | None = None
-
-
 def encode_route(route: TopicRoute, *, standard: bool) -> bytes:
     """TopicRouteData, for 105."""
-    mappings = route.topic_queue_mapping_by_broker
-    if not standard:
+    brokers, mappings = route.broker_datas, route.topic_queue_mapping_by_broker
+    if standard:
         return _json(
-            _PlainRoute(
-                broker_datas=[_plain_broker(data) for data in route.broker_datas],
-                filter_server_table=route.filter_server_table,
-                order_topic_conf=route.order_topic_conf,
-                queue_datas=route.queue_datas,
+            replace(
+                route,
+                broker_datas=[_sorted_broker(data) for data in brokers],
+                filter_server_table=_sorted_by_text(route.filter_server_table),
                 topic_queue_mapping_by_broker=None
                 if mappings is None
-                else {name: _plain_mapping(info) for name, info in mappings.items()},
+                else {name: _sorted_mapping(info) for name, info in _sorted_by_text(mappings).items()},
             )
         )
     return _json(
-        TopicRoute(
-            broker_datas=[_sorted_broker(data) for data in route.broker_datas],
-            filter_server_table=_sorted_by_text(route.filter_server_table),
-            order_topic_conf=route.order_topic_conf,
-            queue_datas=route.queue_datas,
+        replace(
+            route,
+            broker_datas=[_plain_broker(data) for data in brokers],
             topic_queue_mapping_by_broker=None
             if mappings is None
-            else {name: _sorted_mapping(info) for name, info in _sorted_by_text(mappings).items()},
+            else {name: _plain_mapping(info) for name, info in mappings.items()},
         )
     )
 
 
 def encode_cluster_info(info: ClusterInfo) -> bytes:
     """ClusterInfo, for 106; always plain."""
-    return _json(
-        _PlainClusterInfo(
-            broker_addr_table={name: _plain_broker(data) for name, data in info.broker_addr_table.items()},
-            cluster_addr_table=info.cluster_addr_table,
-        )
-    )
+    table = {name: _plain_broker(data) for name, data in info.broker_addr_table.items()}
+    return _json(replace(info, broker_addr_table=table))
 
 
 def encode_member_group(*, cluster: str | None, broker: str | None, addrs: Mapping[int, str]) -> bytes:
     """GetBrokerMemberGroupResponseBody, for 901; always plain."""
-    group = _MemberGroup(broker_addrs=_unquoted_keys(addrs), broker_name=broker, cluster=cluster)
-    return _json({"brokerMemberGroup": group})
+    group = {"brokerAddrs": _unquoted_keys(addrs), "brokerName": broker, "cluster": cluster}
+    return _json({"brokerMemberGroup": {name: value for name, value in group.items() if value is not None}})
 
 
 def encode_topic_list(topics: TopicList) -> bytes:
@@ -125,40 +81,25 @@ def encode_data_version(version: DataVersion) -> bytes:
     return _json(version)
 
 
-def _plain_broker(data: BrokerData) -> _PlainBroker:
-    return _PlainBroker(
-        broker_addrs=_unquoted_keys(data.broker_addrs),
-        broker_name=data.broker_name,
-        cluster=data.cluster,
-        enable_acting_master=data.enable_acting_master,
-        zone_name=data.zone_name,
-    )
+# The encoder writes what a field contains, whatever its declared type: these values are made only to be encoded.
 
 
-def _plain_mapping(info: TopicQueueMappingInfo) -> _PlainMapping:
-    return _PlainMapping(
-        bname=info.bname,
-        curr_id_map=None if info.curr_id_map is None else _unquoted_keys(info.curr_id_map),
-        dirty=info.dirty,
-        epoch=info.epoch,
-        scope=info.scope,
-        topic=info.topic,
-        total_queues=info.total_queues,
-    )
+def _plain_broker(data: BrokerData) -> BrokerData:
+    return replace(data, broker_addrs=_unquoted_keys(data.broker_addrs))
+
+
+def _plain_mapping(info: TopicQueueMappingInfo) -> TopicQueueMappingInfo:
+    return info if info.curr_id_map is None else replace(info, curr_id_map=_unquoted_keys(info.curr_id_map))
 
 
 def _sorted_broker(data: BrokerData) -> BrokerData:
-    if len(data.broker_addrs) < 2:
-        return data
-    return msgspec.structs.replace(data, broker_addrs=_sorted_by_number(data.broker_addrs))
+    return data if len(data.broker_addrs) < 2 else replace(data, broker_addrs=_sorted_by_number(data.broker_addrs))
 
 
 def _sorted_mapping(info: TopicQueueMappingInfo) -> TopicQueueMappingInfo:
     if abs(info.epoch) > _DOUBLE_MAX:
-        info = msgspec.structs.replace(info, epoch=str(info.epoch))  # only for encoding
-    if info.curr_id_map is None:
-        return info
-    return msgspec.structs.replace(info, curr_id_map=_sorted_by_number(info.curr_id_map))
+        info = replace(info, epoch=str(info.epoch))
+    return info if info.curr_id_map is None else replace(info, curr_id_map=_sorted_by_number(info.curr_id_map))
 
 
 def _unquoted_keys(table: Mapping[int, str] | Mapping[int, int]) -> msgspec.Raw:

@@ -144,7 +144,7 @@ def test_brokers_that_close_are_removed() -> None:
 
 def test_idle_connections_count_like_expiries() -> None:
     fleet = Fleet(10)
-    fleet.now_ms = 119_000  # the leases still stand
+    fleet.now_ms = 119_000  # the leases are still valid
     for n in range(10):
         fleet.lose(n, DownReason.IDLE)
     assert (fleet.up, fleet.preserving) == (10, True)
@@ -268,7 +268,7 @@ def test_random_traffic_starts_and_ends_it_in_turn(
         assert all(isinstance(event, PreservationEntered) == (at % 2 == 0) for at, event in enumerate(told))
         assert fleet.preserving == (len(told) % 2 == 1)
         assert fleet.preserving or not fleet.ns.expiry_protection.silent
-        if what == "scan" and not fleet.preserving:  # nobody who is silent for too long is left
+        if what == "scan" and not fleet.preserving:  # no expired broker is left
             late = [
                 lease
                 for lease in fleet.ns.routes.lease_table.values()

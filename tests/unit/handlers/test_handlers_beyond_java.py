@@ -145,7 +145,7 @@ def test_an_unchanged_registration_is_not_decoded_again() -> None:
     ],
 )
 def test_settings_that_never_change_over_the_wire(line: str) -> None:
-    """CVE-2023-37582: with the store path and a value of the sender's choice, Java wrote files wherever it was told."""
+    """CVE-2023-37582: with the store path and a value of the sender's choice, Java wrote files to any path."""
     ns = CoreClient()
     before = ns.ask(319).body
     outcome = ns.outcome(318, None, line.encode())

@@ -38,7 +38,7 @@ def test_look_ups_are_counted_by_topic_and_client() -> None:
     assert lookups(ns) == []
     look_up(ns, "A", caller=caller, language=None)
     (row,) = lookups(ns)
-    assert (row.count, row.language, row.version) == (1, "", 513), "each minute begins anew"
+    assert (row.count, row.language, row.version) == (1, "", 513), "counts start at zero each minute"
 
 
 def test_connections_of_one_client_share_a_row() -> None:

@@ -187,7 +187,7 @@ class TestHoles:
         down = BrokerDown(
             cluster="DefaultCluster", broker="broker-a", broker_id=0, addr=MASTER, reason=DownReason.CLOSED
         )
-        assert table.apply(down, now_ms=0)  # and here it ends: nobody says that the topics go, too
+        assert table.apply(down, now_ms=0)  # the journal ends here: the event that removes the topics is missing
         change = table.remove_orphans()
         assert change.events == (
             TopicsChanged(broker="broker-a", cause=TopicCause.REMOVAL, removed=OWN),

@@ -51,24 +51,20 @@ def parse_number(data: bytes, pos: int) -> tuple[bool | Number | None, int]:
 
 def to_int32(value: Value) -> int:
     """Java: JSONReader.getInt32Value."""
-    if isinstance(value, str):
-        return _int_of_text(value, bits=32)
-    if type(value) is int and not -(1 << 31) <= value < 1 << 31:
-        raise ValueError("a number is beyond 32 bits")
-    if isinstance(value, list):
-        return _int_of_list(value)
-    if isinstance(value, dict):
-        inner = value.get("val")
-        return _narrow(inner, bits=32) if _is_number(inner) else 0
-    return _narrow(value, bits=32)
+    inner = value.get("val") if isinstance(value, dict) else None
+    return 0 if isinstance(value, dict) and not _is_number(inner) else _to_int(value, bits=32)
 
 
 def to_int64(value: Value) -> int:
     """Java: JSONReader.getInt64Value; a list or an object is truncated to 32 bits, too."""
+    return _to_int(value, bits=64)
+
+
+def _to_int(value: Value, *, bits: int) -> int:
     if isinstance(value, str):
-        return _int_of_text(value, bits=64)
-    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
-        raise ValueError("a number is beyond 64 bits")
+        return _int_of_text(value, bits=bits)
+    if type(value) is int and not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+        raise ValueError(f"a number is beyond {bits} bits")
     if isinstance(value, list):
         return _int_of_list(value)
     if isinstance(value, dict):
@@ -76,7 +72,7 @@ def to_int64(value: Value) -> int:
         if not _is_number(inner):
             raise ValueError("a number is expected, not an object")
         return _narrow(inner, bits=32)
-    return _narrow(value, bits=64)
+    return _narrow(value, bits=bits)
 
 
 def number_text(value: Number | bool) -> str:
