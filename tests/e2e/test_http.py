@@ -239,4 +239,4 @@ def test_a_slow_reader_is_dropped_while_others_continue(tmp_path: Path) -> None:
 def test_a_public_port_logs_a_warning(tmp_path: Path) -> None:
     with serving(tmp_path, http="0.0.0.0:0") as ns:
         ns.wait_until_http()
-        ns.wait_for_log(r"WARN .*routebook\.http\.listen=0\.0\.0\.0:0: everybody who reaches this port can read")
+        ns.wait_for_log(r"WARN .*routebook\.http\.listen=0\.0\.0\.0:0: every machine that reaches this port can read")
