@@ -4,8 +4,7 @@
     READING ──DEFERRED_LIMIT──► DEFERRING ──DEFERRED_ANSWER──► READING        answers wait for a disk or a server
     each of them ──INPUT_ENDED──► its DRAINING form ──CLOSE──► CLOSING ──LOST──► CLOSED
 
-A DRAINING form answers what has arrived and expects no further request. A pair that is missing from `TRANSITIONS` is
-impossible: `next_state` raises KeyError.
+A DRAINING form answers what has arrived and expects no further request.
 """
 
 from enum import IntEnum
@@ -38,69 +37,24 @@ class Event(IntEnum):
     REFUSE = 7  # a new connection exceeds a limit
 
 
-_S, _E = State, Event
+_R, _A, _D = State.READING, State.ANSWERING, State.DEFERRING
+_DR, _DA, _DD = State.DRAINING, State.DRAINING_ANSWERING, State.DRAINING_DEFERRING
+_CL, _X = State.CLOSING, State.CLOSED
+_NO: Final = None  # impossible
 
-TRANSITIONS: Final[dict[State, dict[Event, State]]] = {
-    _S.READING: {
-        _E.PAUSE: _S.ANSWERING,
-        _E.DEFERRED_LIMIT: _S.DEFERRING,
-        _E.DEFERRED_ANSWER: _S.READING,
-        _E.INPUT_ENDED: _S.DRAINING,
-        _E.CLOSE: _S.CLOSING,
-        _E.LOST: _S.CLOSED,
-        _E.REFUSE: _S.CLOSED,
-    },
-    _S.ANSWERING: {
-        _E.PAUSE: _S.ANSWERING,
-        _E.CONTINUE: _S.READING,
-        _E.DEFERRED_LIMIT: _S.ANSWERING,
-        _E.DEFERRED_ANSWER: _S.ANSWERING,
-        _E.INPUT_ENDED: _S.DRAINING_ANSWERING,
-        _E.CLOSE: _S.CLOSING,
-        _E.LOST: _S.CLOSED,
-    },
-    _S.DEFERRING: {
-        _E.PAUSE: _S.ANSWERING,
-        _E.DEFERRED_ANSWER: _S.READING,
-        _E.INPUT_ENDED: _S.DRAINING_DEFERRING,
-        _E.CLOSE: _S.CLOSING,
-        _E.LOST: _S.CLOSED,
-    },
-    _S.DRAINING: {
-        _E.PAUSE: _S.DRAINING_ANSWERING,
-        _E.DEFERRED_LIMIT: _S.DRAINING_DEFERRING,
-        _E.DEFERRED_ANSWER: _S.DRAINING,
-        _E.INPUT_ENDED: _S.DRAINING,
-        _E.CLOSE: _S.CLOSING,
-        _E.LOST: _S.CLOSED,
-    },
-    _S.DRAINING_ANSWERING: {
-        _E.PAUSE: _S.DRAINING_ANSWERING,
-        _E.CONTINUE: _S.DRAINING,
-        _E.DEFERRED_LIMIT: _S.DRAINING_ANSWERING,
-        _E.DEFERRED_ANSWER: _S.DRAINING_ANSWERING,
-        _E.INPUT_ENDED: _S.DRAINING_ANSWERING,
-        _E.CLOSE: _S.CLOSING,
-        _E.LOST: _S.CLOSED,
-    },
-    _S.DRAINING_DEFERRING: {
-        _E.PAUSE: _S.DRAINING_ANSWERING,
-        _E.DEFERRED_ANSWER: _S.DRAINING,
-        _E.INPUT_ENDED: _S.DRAINING_DEFERRING,
-        _E.CLOSE: _S.CLOSING,
-        _E.LOST: _S.CLOSED,
-    },
-    _S.CLOSING: {
-        _E.PAUSE: _S.CLOSING,
-        _E.CONTINUE: _S.CLOSING,
-        _E.DEFERRED_LIMIT: _S.CLOSING,
-        _E.DEFERRED_ANSWER: _S.CLOSING,
-        _E.INPUT_ENDED: _S.CLOSING,
-        _E.CLOSE: _S.CLOSING,
-        _E.LOST: _S.CLOSED,
-    },
-    _S.CLOSED: {_E.DEFERRED_ANSWER: _S.CLOSED},
+# fmt: off
+TRANSITIONS: Final[dict[State, tuple[State | None, ...]]] = {
+    #      PAUSE CONTINUE DEFERRED_LIMIT DEFERRED_ANSWER INPUT_ENDED CLOSE LOST REFUSE
+    _R:   (_A,   _NO,     _D,            _R,             _DR,        _CL,  _X,  _X),
+    _A:   (_A,   _R,      _A,            _A,             _DA,        _CL,  _X,  _NO),
+    _D:   (_A,   _NO,     _NO,           _R,             _DD,        _CL,  _X,  _NO),
+    _DR:  (_DA,  _NO,     _DD,           _DR,            _DR,        _CL,  _X,  _NO),
+    _DA:  (_DA,  _DR,     _DA,           _DA,            _DA,        _CL,  _X,  _NO),
+    _DD:  (_DA,  _NO,     _NO,           _DR,            _DD,        _CL,  _X,  _NO),
+    _CL:  (_CL,  _CL,     _CL,           _CL,            _CL,        _CL,  _X,  _NO),
+    _X:   (_NO,  _NO,     _NO,           _X,             _NO,        _NO,  _NO, _NO),
 }
+# fmt: on
 
 SERVES: Final = (State.READING, State.DRAINING)
 """Requests that have arrived are dispatched."""
@@ -110,5 +64,8 @@ PAUSED: Final = (State.ANSWERING, State.DRAINING_ANSWERING)
 
 
 def next_state(state: State, event: Event) -> State:
-    """Return the state after `event`. Raises KeyError for an impossible pair."""
-    return TRANSITIONS[state][event]
+    """Return the state after `event`. Raises ValueError for an impossible pair."""
+    after = TRANSITIONS[state][event]
+    if after is None:
+        raise ValueError(f"a connection that is {state.name} cannot get {event.name}")
+    return after
