@@ -15,7 +15,7 @@ LakeError
     └── QueryTimeout   the query exceeded its time limit
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 from routebook.errors import RoutebookError
 
@@ -23,92 +23,69 @@ INSTALL: Final = 'pip install "routebook[lake]"'
 
 
 class LakeError(RoutebookError):
-    """Root of the tree."""
+    """Root of the tree. Subclasses set `code` and `status` as class arguments."""
 
-    code = "lake-failed"
-    status = 500
+    code: ClassVar[str] = "lake-failed"
+    status: ClassVar[int] = 500
+
+    def __init_subclass__(cls, *, code: str | None = None, status: int | None = None) -> None:
+        super().__init_subclass__()
+        if code is not None:
+            cls.code = code
+        if status is not None:
+            cls.status = status
 
 
-class NoLake(LakeError):
+class NoLake(LakeError, code="no-lake", status=404):
     """No lake exists at this path."""
-
-    code = "no-lake"
-    status = 404
 
     def __init__(self, path: str, *, why: str = "no lake here") -> None:
         self.command = f"routebook lake build --lake {path}"
         super().__init__(f"{path}: {why}; create one with `{self.command}`, or choose another with --lake")
 
 
-class LakeExtraMissing(LakeError):
+class LakeExtraMissing(LakeError, code="lake-extra-missing", status=404):
     """The packages of the lake extra are not installed."""
-
-    code = "lake-extra-missing"
-    status = 404
 
     def __init__(self, missing: str) -> None:
         self.command = INSTALL
         super().__init__(f"the lake needs {missing}, which is not installed; run {INSTALL}")
 
 
-class NewerLake(LakeError):
+class NewerLake(LakeError, code="lake-newer", status=409):
     """The lake was written by a later release."""
 
-    code = "lake-newer"
-    status = 409
 
-
-class BrokenLake(LakeError):
+class BrokenLake(LakeError, code="lake-broken", status=500):
     """The catalog or a file of the lake cannot be read."""
 
-    code = "lake-broken"
-    status = 500
 
-
-class NoJava(LakeError):
+class NoJava(LakeError, code="no-java", status=503):
     """No suitable Java for Spark was found."""
 
-    code = "no-java"
-    status = 503
 
-
-class NoJars(LakeError):
+class NoJars(LakeError, code="no-jars", status=503):
     """The Iceberg jars cannot be downloaded."""
 
-    code = "no-jars"
-    status = 503
 
-
-class SparkFailed(LakeError):
+class SparkFailed(LakeError, code="spark-failed", status=503):
     """Spark did not start, or a job failed."""
 
-    code = "spark-failed"
-    status = 503
 
-
-class LakeBusy(LakeError):
+class LakeBusy(LakeError, code="lake-busy", status=409):
     """Another process is building the lake."""
-
-    code = "lake-busy"
-    status = 409
 
 
 class CommitConflict(LakeBusy):
     """Another process committed to the same table."""
 
 
-class JournalUnreadable(LakeError):
+class JournalUnreadable(LakeError, code="journal-unreadable", status=503):
     """A journal folder cannot be read."""
 
-    code = "journal-unreadable"
-    status = 503
 
-
-class QueryError(LakeError):
+class QueryError(LakeError, code="bad-query", status=400):
     """Invalid SQL. `position` counts characters from 1; None if unknown."""
-
-    code = "bad-query"
-    status = 400
 
     def __init__(self, message: str, *, sql: str, position: int | None = None) -> None:
         super().__init__(message)
@@ -127,8 +104,5 @@ class QueryError(LakeError):
         return f"{self}\n{prefix}{line}\n{' ' * (len(prefix) + len(before) - begin)}^"
 
 
-class QueryTimeout(QueryError):
+class QueryTimeout(QueryError, code="query-timeout", status=503):
     """The query exceeded its time limit."""
-
-    code = "query-timeout"
-    status = 503

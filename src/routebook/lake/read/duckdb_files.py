@@ -53,7 +53,7 @@ def mentioned(sql: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.rpartition(".")[2].lower() in words]
 
 
-def explained(error: Exception) -> tuple[str, int | None]:
+def error_details(error: Exception) -> tuple[str, int | None]:
     """Message and byte offset of an error such as `Parser Error: {"exception_message":…,"position":"10"}`."""
     text = str(error)
     _, brace, rest = text.partition("{")
@@ -91,7 +91,9 @@ def _define(connection: DuckDBPyConnection, plan: Plan) -> None:
         connection.execute(f"CREATE VIEW {layer}.{quoted(name)} AS SELECT {columns} FROM {source}")  # noqa: S608 - quoted
     except duckdb.Error as error:
         connection.close()
-        raise BrokenLake(f"{plan.path}: {explained(error)[0]}; check whether files of the lake were removed") from None
+        raise BrokenLake(
+            f"{plan.path}: {error_details(error)[0]}; check whether files of the lake were removed"
+        ) from None
 
 
 def _list(texts: Iterable[str]) -> str:

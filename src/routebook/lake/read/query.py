@@ -12,7 +12,7 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from routebook.lake.errors import BrokenLake, QueryError, QueryTimeout
-from routebook.lake.read.duckdb_files import explained
+from routebook.lake.read.duckdb_files import error_details
 
 _BATCH: Final = 2048
 _READ_ONLY: Final = frozenset({"SELECT", "EXPLAIN"})  # DuckDB reports DESCRIBE and SUMMARIZE as SELECT
@@ -52,7 +52,7 @@ class Cursor:
             while rows := self._connection.fetchmany(_BATCH):
                 yield [tuple(map(json_value, row)) for row in rows]
         except duckdb.Error as error:
-            raise self._explained(error, self._sql) from None
+            raise self._error(error, self._sql) from None
 
     def close(self) -> None:
         if self._timer is not None:
@@ -70,11 +70,11 @@ class Cursor:
         except duckdb.ParserException as error:
             sql = quote_at(sql)
             if sql == self._sql:
-                raise self._explained(error, sql) from None
+                raise self._error(error, sql) from None
             try:
                 statements = self._connection.extract_statements(sql)
             except duckdb.ParserException as again:
-                raise self._explained(again, sql) from None
+                raise self._error(again, sql) from None
         if len(statements) != 1:
             raise QueryError("one statement at a time" if statements else "no SQL given", sql=self._sql)
         kind = statements[0].type.name
@@ -85,14 +85,14 @@ class Cursor:
         try:
             self._connection.execute(statements[0])
         except duckdb.Error as error:
-            raise self._explained(error, sql) from None
+            raise self._error(error, sql) from None
         return [Column(name, str(kind)) for name, kind, *_ in self._connection.description or ()]
 
-    def _explained(self, error: Exception, sql: str) -> QueryError | BrokenLake:
+    def _error(self, error: Exception, sql: str) -> QueryError | BrokenLake:
         """The error with its position in the SQL as given."""
         if self._timed_out:
             return QueryTimeout(f"the query took longer than {self._timeout_s:g} s", sql=self._sql)
-        message, offset = explained(error)
+        message, offset = error_details(error)
         position = None if offset is None else len(sql.encode()[:offset].decode(errors="ignore")) + 1
         if position is not None and sql != self._sql:
             position -= _added_before(self._sql, sql, position)

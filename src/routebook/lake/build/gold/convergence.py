@@ -26,7 +26,7 @@ from routebook.lake.build.step import Inputs, Step
 from routebook.lake.tables.gold import CONVERGENCE
 
 _CHANGE: Final = ("change", "broker", "addr", "topic", "value")
-_SIGHT: Final = "struct<at: timestamp, ns: string, seq: bigint>"
+_OBSERVATION: Final = "struct<at: timestamp, ns: string, seq: bigint>"
 _LIMIT: Final = f"interval {PROPAGATION_S} seconds"
 _SINGLE_TOPIC: Final = ("registration", "register_topic", "topic_deleted")
 _ALL_TOPICS: Final = ("permission_wiped", "permission_restored")
@@ -40,14 +40,14 @@ def build(inputs: Inputs) -> DataFrame:
     # without the observations that are read again
     known = (
         inputs.edge()
-        .select(*_CHANGE, fn.explode("seen").alias("sight"))
-        .select(*_CHANGE, "sight.ns", "sight.seq", "sight.at")
+        .select(*_CHANGE, fn.explode("seen").alias("observation"))
+        .select(*_CHANGE, "observation.ns", "observation.seq", "observation.at")
         .where(fn.col("at") < since)
     )
     return _changes(fresh.unionByName(known))
 
 
-def _sights(
+def _observations(
     rows: DataFrame, change: Column, *, at: str, seq: str, topic: Column, addr: Column, value: Column
 ) -> DataFrame:
     return rows.select(
@@ -65,15 +65,15 @@ def _sights(
 def _brokers(spans: DataFrame) -> DataFrame:
     none, addr = fn.lit(None), fn.col("addr")
     up = spans.where("state = 'up'")
-    came = _sights(
+    added = _observations(
         up.where("began = 'up'"), fn.lit("broker_up"), at="from_at", seq="from_seq", topic=none, addr=addr, value=none
     )
     is_gone = fn.col("to_seq").isNotNull() & ~fn.col("ended").isin(LOST, NAMESERVER_STOPPED)
-    went = _sights(
+    removed = _observations(
         up.where(is_gone), fn.lit("broker_down"), at="to_at", seq="to_seq", topic=none, addr=addr, value=none
     )
     switched = up.select("ns", "broker", "addr", fn.inline("roles"))
-    roles = _sights(
+    roles = _observations(
         switched,
         fn.lit("role"),
         at="at",
@@ -82,7 +82,7 @@ def _brokers(spans: DataFrame) -> DataFrame:
         addr=addr,
         value=fn.concat(fn.lit("id "), fn.col("broker_id").cast("string")),
     )
-    return came.unionByName(went).unionByName(roles)
+    return added.unionByName(removed).unionByName(roles)
 
 
 def _topics(spans: DataFrame) -> DataFrame:
@@ -102,7 +102,7 @@ def _topics(spans: DataFrame) -> DataFrame:
         fn.lit(None).cast("string").alias("now"),
         fn.lit(1).alias("was"),
     )
-    told = (
+    changed = (
         begun.unionByName(ended)
         .groupBy(*keys, "seq")
         .agg(fn.min("at").alias("at"), fn.max("now").alias("now"), fn.max("was").alias("was"))
@@ -113,28 +113,28 @@ def _topics(spans: DataFrame) -> DataFrame:
         .otherwise("topic_added")
     )
     none = fn.lit(None)
-    singly = _sights(told, change, at="at", seq="seq", topic=fn.col("topic"), addr=none, value=fn.col("now"))
-    wholly = (
+    single = _observations(changed, change, at="at", seq="seq", topic=fn.col("topic"), addr=none, value=fn.col("now"))
+    all_topics = (
         spans.where(fn.col("cause").isin(*_ALL_TOPICS))
         .select("ns", "broker", "cause", "from_seq", "from_at")
         .distinct()
     )
-    return singly.unionByName(
-        _sights(wholly, fn.col("cause"), at="from_at", seq="from_seq", topic=none, addr=none, value=none)
+    return single.unionByName(
+        _observations(all_topics, fn.col("cause"), at="from_at", seq="from_seq", topic=none, addr=none, value=none)
     )
 
 
-def _changes(sights: DataFrame) -> DataFrame:
+def _changes(observations: DataFrame) -> DataFrame:
     order = Window.partitionBy(*_CHANGE).orderBy("at", "ns", "seq")
     gap = fn.col("at") > fn.lag("at").over(order) + fn.expr(_LIMIT)
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    sight = fn.struct("at", "ns", "seq").cast(_SIGHT)
+    observation = fn.struct("at", "ns", "seq").cast(_OBSERVATION)
     return (
-        sights.select("*", fn.coalesce(gap.cast("int"), fn.lit(0)).alias("is_apart"))
-        .select(*_CHANGE, sight.alias("sight"), fn.sum("is_apart").over(so_far).alias("part"))
+        observations.select("*", fn.coalesce(gap.cast("int"), fn.lit(0)).alias("is_apart"))
+        .select(*_CHANGE, observation.alias("observation"), fn.sum("is_apart").over(so_far).alias("part"))
         .groupBy(*_CHANGE, "part")
-        .agg(fn.sort_array(fn.collect_list("sight")).alias("sights"))
-        .select(*_CHANGE, fn.explode(_grouped(fn.col("sights"))).alias("seen"))
+        .agg(fn.sort_array(fn.collect_list("observation")).alias("observations"))
+        .select(*_CHANGE, fn.explode(_grouped(fn.col("observations"))).alias("seen"))
         .select("*", fn.get("seen", 0).alias("first"), fn.element_at("seen", -1).alias("last"))
         .select(
             fn.substring(fn.sha2(fn.to_json(fn.struct(*_CHANGE, "first.ns", "first.seq")), 256), 1, 16).alias(
@@ -151,22 +151,22 @@ def _changes(sights: DataFrame) -> DataFrame:
     )
 
 
-def _grouped(sights: Column) -> Column:
+def _grouped(observations: Column) -> Column:
     """Groups the observations by change."""
 
-    def take(changes: Column, sight: Column) -> Column:
+    def take(changes: Column, observation: Column) -> Column:
         last = fn.element_at(changes, -1)
-        is_of_it = (sight["at"] <= fn.get(last, 0)["at"] + fn.expr(_LIMIT)) & ~fn.exists(
-            last, lambda other: other["ns"] == sight["ns"]
+        belongs = (observation["at"] <= fn.get(last, 0)["at"] + fn.expr(_LIMIT)) & ~fn.exists(
+            last, lambda other: other["ns"] == observation["ns"]
         )
         before = fn.slice(changes, 1, fn.size(changes) - 1)
         return (
-            fn.when(fn.size(changes) == 0, fn.array(fn.array(sight)))
-            .when(is_of_it, fn.concat(before, fn.array(fn.concat(last, fn.array(sight)))))
-            .otherwise(fn.concat(changes, fn.array(fn.array(sight))))
+            fn.when(fn.size(changes) == 0, fn.array(fn.array(observation)))
+            .when(belongs, fn.concat(before, fn.array(fn.concat(last, fn.array(observation)))))
+            .otherwise(fn.concat(changes, fn.array(fn.array(observation))))
         )
 
-    return fn.aggregate(sights, fn.array().cast(f"array<array<{_SIGHT}>>"), take)
+    return fn.aggregate(observations, fn.array().cast(f"array<array<{_OBSERVATION}>>"), take)
 
 
 STEP = Step(CONVERGENCE, reads=("broker_spans", "topic_spans"), build=build)
