@@ -1,4 +1,4 @@
-"""The HTTP side over a NameServer core and a journal in memory, and what a client of its event stream sees."""
+"""The HTTP application over a NameServer core and a journal in memory, and a parser of its event stream."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ from tests.support.faulty_files import FaultyFiles
 
 
 class Rig:
-    """One server's parts, without sockets: `asker` changes the tables, `record` journals and publishes."""
+    """The parts of one server without sockets: `asker` changes the tables, `record` journals and publishes."""
 
     def __init__(self, writer: Writer | None, files: Files | None, settings: Mapping[str, str] | None = None) -> None:
         self.asker = CoreClient(**(settings or {}))
@@ -53,7 +53,7 @@ class Rig:
         )
 
     def record(self, event: Event, *, at_ms: int = 1) -> int:
-        """As server/state/recorder.py does: the journal first, then who listens."""
+        """Append to the journal, then publish, as server/state/recorder.py does."""
         if self.writer is None:
             self._seq += 1
             seq = self._seq
@@ -64,7 +64,7 @@ class Rig:
 
     @asynccontextmanager
     async def client(self, *, hosts: str = "") -> AsyncIterator[httpx.AsyncClient]:
-        """Asks the application itself. For what is not a stream."""
+        """An HTTP client of the application, without a socket; not for streams."""
         parts = Parts(self.context)
         app = Guard(create_app(parts), self.context, hosts=allowed_hosts("127.0.0.1", setting=hosts))
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
@@ -79,7 +79,7 @@ class Rig:
 def rig(
     files: Files | None = None, *, options: JournalOptions | None = None, settings: Mapping[str, str] | None = None
 ) -> Iterator[Rig]:
-    """With a journal, in memory unless `files` says otherwise."""
+    """A rig with a journal, by default in memory."""
     files = files if files is not None else FaultyFiles()
     options = options or JournalOptions(commit_ms=1)
     writer = open_journal(files, ns="n", boot="b", options=options, now_ms=lambda: 1).writer
@@ -108,12 +108,12 @@ def problem_of(response: httpx.Response, status: int) -> dict[str, str]:
 
 
 def change(number: int, *, namespace: str = "N") -> KvChanged:
-    """An event that tells which it is."""
+    """A distinct event for each number."""
     return KvChanged(namespace=namespace, key=str(number), after="v")
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Let others work until it is so; a test that hangs is ended by its own limit."""
+    """Yield to other tasks until the condition holds; the timeout of the test is the limit."""
     for _ in count():
         if condition():
             return
@@ -121,7 +121,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 class ServerSent(NamedTuple):
-    """One event of a stream as a browser would dispatch it; `id` is the last that was set so far."""
+    """One event of a stream as a browser dispatches it; `id` is the last one received."""
 
     id: str
     event: str
