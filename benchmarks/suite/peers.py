@@ -16,6 +16,7 @@ from typing import Final, Self
 
 from benchmarks.suite.native import CACHE, program
 from routebook import __version__
+from routebook.codes import VERSION_5_5_0
 from routebook.wire.codec import encode
 from routebook.wire.command import Command
 from routebook.wire.peer import Peer
@@ -43,7 +44,12 @@ class Connection:
         self._opaques = count(1)
 
     def ask(
-        self, code: int, ext: dict[str, str | None] | None = None, body: bytes | None = None, *, version: int = 0
+        self,
+        code: int,
+        ext: dict[str, str | None] | None = None,
+        body: bytes | None = None,
+        *,
+        version: int = VERSION_5_5_0,
     ) -> Command:
         command = Command(code=code, opaque=next(self._opaques), version=version, ext=ext, body=body)
         self._socket.sendall(encode(command))
