@@ -16,7 +16,6 @@ from routebook.client import (
     RouteChange,
     RouteWatcher,
     publish_queues,
-    requests,
     unverified_tls,
 )
 from routebook.codes import RequestCode
@@ -241,8 +240,7 @@ async def test_kv(address: str) -> None:
         with pytest.raises(NotFound, match="No config item, Namespace: ns1"):
             await client.list_kv("ns1")
         for key, value in (("k", "a:4;b:4"), ("ключ", '集"\\/\n😀')):
-            request = requests.put_kv("ns1", key, value)
-            put = await client.everywhere(partial(OneNameServer.ask, request=request))
+            put = await client.everywhere(partial(OneNameServer.put_kv, namespace="ns1", key=key, value=value))
             assert put.all() == {address: None}
             assert await client.get_kv("ns1", key) == value
         assert await client.list_kv("ns1") == {"k": "a:4;b:4", "ключ": '集"\\/\n😀'}

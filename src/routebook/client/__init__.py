@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from routebook.client.addresses import Address, addresses_from_environment, parse_addresses
-    from routebook.client.answers import Registered, VersionCheck
     from routebook.client.calls import NameServerCalls
     from routebook.client.client import Everywhere, Identity, NameServerClient, OneNameServer
     from routebook.client.queues import MessageQueue, PublishQueues, publish_queues, subscribe_queues
-    from routebook.client.requests import Request
+    from routebook.client.requests import Registered, Request, VersionCheck
     from routebook.client.signing import Credentials
     from routebook.client.tls import trusted_tls, unverified_tls
     from routebook.client.watcher import LookupFailed, RouteChange, RouteWatcher, route_changed
@@ -41,11 +40,10 @@ __all__ = [
 
 _NAMES_BY_MODULE: Final = {
     "addresses": ("Address", "addresses_from_environment", "parse_addresses"),
-    "answers": ("Registered", "VersionCheck"),
     "calls": ("NameServerCalls",),
     "client": ("Everywhere", "Identity", "NameServerClient", "OneNameServer"),
     "queues": ("MessageQueue", "PublishQueues", "publish_queues", "subscribe_queues"),
-    "requests": ("Request",),
+    "requests": ("Registered", "Request", "VersionCheck"),
     "signing": ("Credentials",),
     "tls": ("trusted_tls", "unverified_tls"),
     "watcher": ("LookupFailed", "RouteChange", "RouteWatcher", "route_changed"),

@@ -4,17 +4,15 @@ import asyncio
 import ssl
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
-from types import TracebackType
 from typing import Final, Generic, Self, TypeVar
 
 import msgspec
 
 from routebook.client.addresses import Address, Addresses, parse_address, parse_addresses
-from routebook.client.answers import error_of
 from routebook.client.calls import NameServerCalls
 from routebook.client.exchange import Exchange
 from routebook.client.link import OnRequest
-from routebook.client.requests import Request
+from routebook.client.requests import Request, error_of
 from routebook.client.signing import Credentials
 from routebook.codes import FLAG_ONEWAY, VERSION_5_5_0, ResponseCode
 from routebook.errors import NotANameServer, ProtocolError, RoutebookError, UsageError
@@ -161,9 +159,7 @@ class NameServerClient(_Caller):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     def _order(self) -> Sequence[Address]:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Final
 
+import msgspec
+
 from routebook.client.addresses import Address
 from routebook.client.dial import Line
 from routebook.client.link import Link, OnRequest
-from routebook.client.retry import Rotation, all_failed, share_of_time
 from routebook.client.signing import Credentials, signed
 from routebook.codes import ResponseCode
 from routebook.errors import ConnectionFailed, TimedOut, Unreachable, UsageError
@@ -17,6 +18,31 @@ from routebook.wire.command import Command, SerializeType
 
 _OPAQUES: Final = 1 << 31
 _NO_ANSWER: Final = Command(code=ResponseCode.SUCCESS, opaque=0)  # the result of a one-way request
+
+
+class Rotation:
+    """A ring of addresses with the one that is tried first. Java: NettyRemotingClient.namesrvAddrChoosed."""
+
+    def __init__(self, addresses: Sequence[Address], *, shuffle: bool) -> None:
+        self._ring = list(addresses)
+        if shuffle and len(self._ring) > 1:  # like Java: spreads many clients with one list
+            from random import shuffle as mix  # noqa: PLC0415 - slow to import, not needed for one address
+
+            mix(self._ring)
+
+    @property
+    def chosen(self) -> Address:
+        """The address that is tried first."""
+        return self._ring[0]
+
+    def order(self) -> list[Address]:
+        """Return each address once, starting with the chosen one."""
+        return [*self._ring]
+
+    def failed(self, address: Address) -> None:
+        """Record a failure: if this is the chosen address, choose the next."""
+        if self.chosen == address:
+            self._ring.append(self._ring.pop(0))
 
 
 class Exchange:
@@ -53,7 +79,8 @@ class Exchange:
         failures: list[ConnectionFailed] = []
         leaving: tuple[Command, Address] | None = None
         for tried, address in enumerate(order):
-            until = share_of_time(loop.time(), deadline, len(order) - tried)
+            now = loop.time()
+            until = now + max(0.0, deadline - now) / (len(order) - tried)  # an equal share for each attempt left
             try:
                 answer = await self._attempt(self._lines[address], command, until)
             except ConnectionFailed as failure:
@@ -65,7 +92,7 @@ class Exchange:
             self.rotation.failed(address)
         if leaving is not None:
             return leaving
-        raise all_failed(failures)
+        raise _all_failed(failures)
 
     async def aclose(self) -> None:
         """Close all connections; later requests fail."""
@@ -78,17 +105,7 @@ class Exchange:
         if self._credentials is not None:
             given = {name: value for name, value in (ext or {}).items() if value is not None}
             ext = {**signed(given, command.body, self._credentials)}
-        opaque = next(self._opaques) % _OPAQUES
-        return Command(
-            command.code,
-            opaque,
-            command.flag,
-            command.version,
-            command.language,
-            command.remark,
-            ext,
-            command.body,
-        )
+        return msgspec.structs.replace(command, opaque=next(self._opaques) % _OPAQUES, ext=ext)
 
     async def _attempt(self, line: Line, command: Command, until: float) -> Command:
         """Try one address. If a reused connection is closed or receives GO_AWAY, retry once on a new one."""
@@ -126,3 +143,13 @@ class Exchange:
         if answer.code == ResponseCode.GO_AWAY:
             link.retire()
         return answer
+
+
+def _all_failed(failures: Sequence[ConnectionFailed]) -> ConnectionFailed:
+    """Return one error: the only failure, or one that lists the failure of each address."""
+    if len(failures) == 1:
+        return failures[0]
+    kinds = {type(failure) for failure in failures}
+    kind = kinds.pop() if len(kinds) == 1 else ConnectionFailed
+    addresses = ";".join(failure.address for failure in failures)
+    return kind(addresses, "no NameServer responds: " + "; ".join(map(str, failures)))

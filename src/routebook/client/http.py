@@ -52,23 +52,15 @@ class _Problem(msgspec.Struct):
     hint: str = ""
 
 
-class EventStream:
+class EventStream(SseReader):
     """The server-sent events of one connection. `last_id` is the id to resume after."""
 
     def __init__(self, response: HTTPResponse, sock: socket.socket, url: str, silence_s: float, last_id: str) -> None:
+        super().__init__(last_id)
         self._response = response
         self._sock = sock
         self._url = url
         self._silence_s = silence_s
-        self._reader = SseReader(last_id)
-
-    @property
-    def last_id(self) -> str:
-        return self._reader.last_id
-
-    @last_id.setter
-    def last_id(self, value: str) -> None:
-        self._reader.last_id = value
 
     def __iter__(self) -> Iterator[ServerSentEvent]:
         """Yield events until the server closes the connection. Raises ConnectionFailed where it breaks."""
@@ -77,7 +69,7 @@ class EventStream:
     def with_positions(self) -> Iterator[ServerSentEvent]:
         """Yield events, and an empty one named POSITION for each keep-alive: its id may have advanced."""
         while line := self._read_line():
-            event = self._reader.feed_line(line)
+            event = self.feed_line(line)
             if event is not None:
                 yield event
             elif not line.rstrip(b"\r\n"):

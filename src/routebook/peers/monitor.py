@@ -6,12 +6,12 @@ from typing import Final, Literal
 
 import msgspec
 
+from routebook.client.addresses import parse_address
 from routebook.client.client import NameServerClient
 from routebook.client.signing import Credentials
 from routebook.disagreements import Disagreement
 from routebook.errors import RoutebookError
 from routebook.events import PeerAgreed, PeerDiverged
-from routebook.peers.address import parse_peer
 from routebook.peers.compare_round import Comparison, Round
 from routebook.peers.divergence import Divergence
 from routebook.peers.fetch import PeerHttp
@@ -45,14 +45,14 @@ class MonitoredPeer:
     def __init__(
         self, text: str, routes: RouteTable, *, lasting_ms: int, credentials: Credentials | None = None
     ) -> None:
-        address = parse_peer(text)
+        """`text` is a validated setting: HOST:PORT, or HOST:PORT/HTTP-PORT for a Routebook."""
+        remoting, _, http_port = text.partition("/")
+        address = parse_address(remoting)
         self.name = str(address)
         self._client = NameServerClient(
-            address.remoting, timeout_s=_TIMEOUT_S, connect_timeout_s=_TIMEOUT_S, credentials=credentials
+            address, timeout_s=_TIMEOUT_S, connect_timeout_s=_TIMEOUT_S, credentials=credentials
         )
-        port = address.http_port
-        host = address.remoting.host
-        self._fetch = None if port is None else PeerHttp(host, port, timeout_s=_TIMEOUT_S, credentials=credentials)
+        self._fetch = PeerHttp(address.host, int(http_port), credentials=credentials) if http_port else None
         self._comparison = Comparison(routes, self._client, peer=self.name, fetch=self._fetch)
         self._divergence = Divergence(self.name, lasting_ms=lasting_ms)
         self._last: Round | None = None

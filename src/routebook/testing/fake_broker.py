@@ -8,7 +8,6 @@ answer.
 
 import time
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import Final, Self
 
 from routebook.client.addresses import Addresses, parse_addresses
@@ -95,9 +94,7 @@ class FakeBroker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _create(self, nameservers: Addresses, topics: list[TopicConfig]) -> LiveBroker:

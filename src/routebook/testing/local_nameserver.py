@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from routebook.client.client import NameServerClient
@@ -106,9 +105,7 @@ class LocalNameServer:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _look(self, look: Callable[[Server], T]) -> T:

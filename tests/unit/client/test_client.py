@@ -8,7 +8,7 @@ import pytest
 
 import routebook.client
 from routebook.client import Credentials, NameServerClient
-from routebook.client.requests import topics
+from routebook.client.requests import Request, read_topics
 from routebook.codes import RequestCode
 from routebook.errors import (
     BadRequest,
@@ -37,6 +37,7 @@ from tests.support.scripted_nameserver import (
     unused_port,
 )
 
+TOPIC_LIST = Request(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, read_topics)
 TOPICS = b'{"topicList":["t"]}'
 
 
@@ -197,7 +198,7 @@ async def test_a_late_response_is_ignored() -> None:
         await conversation.closed_by_client()
 
     async with ScriptedNameServer(tardy) as server, NameServerClient(server.address) as client:
-        first = asyncio.create_task(client.ask(topics(), timeout_s=0.3))
+        first = asyncio.create_task(client.ask(TOPIC_LIST, timeout_s=0.3))
         await asyncio.sleep(0)
         assert await client.topics() == ["second"]
         with pytest.raises(TimedOut):
@@ -214,7 +215,7 @@ async def test_a_silent_connection_is_closed_and_replaced() -> None:
 
     async with ScriptedNameServer(silent_first) as server, NameServerClient(server.address) as client:
         with pytest.raises(TimedOut, match=r"did not answer within 0\.[12]\d* s"):
-            await client.ask(topics(), timeout_s=0.2)
+            await client.ask(TOPIC_LIST, timeout_s=0.2)
         assert await client.topics() == ["t"]
     assert server.connections == 2
 
@@ -458,7 +459,7 @@ async def test_an_incomplete_response_counts_as_silence() -> None:
 
     async with ScriptedNameServer(dribble) as server, NameServerClient(server.address) as client:
         with pytest.raises(TimedOut):
-            await client.ask(topics(), timeout_s=0.2)
+            await client.ask(TOPIC_LIST, timeout_s=0.2)
         assert await client.topics() == ["t"]
 
 

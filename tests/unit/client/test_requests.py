@@ -1,11 +1,14 @@
 """Requests: the server decodes what the client encodes; invalid responses are errors."""
 
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import pytest
 
-from routebook.client import requests
+from routebook.client.calls import NameServerCalls
 from routebook.client.registration import encode_registration_body
+from routebook.client.requests import Request
 from routebook.errors import ProtocolError
 from routebook.handlers import HANDLERS
 from routebook.model import DataVersion, QueueData, RegisterBody, Registration, TopicConfig, TopicQueueMappingInfo
@@ -47,41 +50,73 @@ MASTER = Registration(
 )
 
 
+T = TypeVar("T")
+
+
+class Recorder(NameServerCalls):
+    """Keeps the request instead of sending it."""
+
+    def __init__(self) -> None:
+        self.request: Request[Any] | None = None
+
+    async def ask(self, request: Request[T], *, timeout_s: float | None = None) -> T:
+        self.request = request
+        return None  # type: ignore[return-value]  # no response is decoded here
+
+    async def tell(self, request: Request[T], *, timeout_s: float | None = None) -> None:
+        raise NotImplementedError
+
+    async def call(self, command: Command, *, timeout_s: float | None = None) -> Command:
+        raise NotImplementedError
+
+
+def request_of(call: Callable[[Recorder], Awaitable[object]]) -> Request[Any]:
+    """Return the request that a call sends."""
+
+    async def work() -> Request[Any]:
+        recorder = Recorder()
+        await call(recorder)
+        assert recorder.request is not None
+        return recorder.request
+
+    return asyncio.run(work())
+
+
 def answer(**fields: object) -> Command:
     return Command(code=0, opaque=1, flag=1, **fields)  # type: ignore[arg-type]  # what a test wants
 
 
 def test_every_request_code_of_the_server_has_a_method() -> None:
-    made: list[requests.Request[Any]] = [
-        requests.route("t"),
-        requests.cluster_info(),
-        requests.topics(),
-        requests.topics_of_cluster("c"),
-        requests.system_topics(),
-        requests.unit_topics(),
-        requests.unit_subscribed_topics(),
-        requests.unit_subscribed_plain_topics(),
-        requests.get_kv("n", "k"),
-        requests.put_kv("n", "k", "v"),
-        requests.delete_kv("n", "k"),
-        requests.list_kv("n"),
-        requests.settings(),
-        requests.update_settings({"k": "v"}),
-        requests.wipe_write("b"),
-        requests.restore_write("b"),
-        requests.delete_topic("t"),
-        requests.register_topic("t", []),
-        requests.member_group("c", "b"),
-        requests.query_data_version(VERSION, cluster="c", broker="b", addr="h:1", broker_id=0),
-        requests.register_broker(MASTER),
-        requests.unregister_broker(cluster="c", broker="b", addr="h:1", broker_id=0),
-        requests.heartbeat(cluster="c", broker="b", addr="h:1"),
+    calls: list[Callable[[Recorder], Awaitable[object]]] = [
+        lambda server: server.route("t"),
+        lambda server: server.cluster_info(),
+        lambda server: server.topics(),
+        lambda server: server.topics_of_cluster("c"),
+        lambda server: server.system_topics(),
+        lambda server: server.unit_topics(),
+        lambda server: server.unit_subscribed_topics(),
+        lambda server: server.unit_subscribed_plain_topics(),
+        lambda server: server.get_kv("n", "k"),
+        lambda server: server.put_kv("n", "k", "v"),
+        lambda server: server.delete_kv("n", "k"),
+        lambda server: server.list_kv("n"),
+        lambda server: server.settings(),
+        lambda server: server.update_settings({"k": "v"}),
+        lambda server: server.wipe_write("b"),
+        lambda server: server.restore_write("b"),
+        lambda server: server.delete_topic("t"),
+        lambda server: server.register_topic("t", []),
+        lambda server: server.member_group("c", "b"),
+        lambda server: server.query_data_version(VERSION, cluster="c", broker="b", addr="h:1", broker_id=0),
+        lambda server: server.register_broker(MASTER),
+        lambda server: server.unregister_broker(cluster="c", broker="b", addr="h:1", broker_id=0),
+        lambda server: server.heartbeat(cluster="c", broker="b", addr="h:1"),
     ]
-    assert sorted(request.code for request in made) == sorted(HANDLERS)
+    assert sorted(request_of(call).code for call in calls) == sorted(HANDLERS)
 
 
 def test_the_server_decodes_a_registration() -> None:
-    request = requests.register_broker(MASTER)
+    request = request_of(lambda server: server.register_broker(MASTER))
     assert decode_register_body(request.body, version=513, compressed=False, now_ms=0) == BODY
     assert {name: value for name, value in (request.ext or {}).items() if name != "bodyCrc32"} == {
         "brokerAddr": "127.0.0.1:10911",
@@ -115,7 +150,7 @@ def test_optional_fields_of_a_registration() -> None:
         zone="Z",
         body=BODY,
     )
-    ext = requests.register_broker(slave, compressed=True).ext or {}
+    ext = request_of(lambda server: server.register_broker(slave, compressed=True)).ext or {}
     assert (ext["heartbeatTimeoutMillis"], ext["enableActingMaster"], ext["__ZONE_NAME"]) == ("10000", "true", "Z")
     assert ext["compressed"] == "true"
     assert "haServerAddr" not in ext
@@ -123,14 +158,16 @@ def test_optional_fields_of_a_registration() -> None:
 
 def test_the_server_decodes_other_bodies() -> None:
     queue = QueueData(broker_name="b", perm=6, read_queue_nums=8, topic_sys_flag=0, write_queue_nums=4)
-    assert decode_topic_route(requests.register_topic("t", [queue]).body) == [queue]
-    check = requests.query_data_version(VERSION, cluster="c", broker="b", addr="h:1", broker_id=0)
+    assert decode_topic_route(request_of(lambda server: server.register_topic("t", [queue])).body) == [queue]
+    check = request_of(
+        lambda server: server.query_data_version(VERSION, cluster="c", broker="b", addr="h:1", broker_id=0)
+    )
     assert decode_data_version(check.body, now_ms=0) == VERSION
 
 
 def test_settings_are_escaped_for_java() -> None:
     changes = {"a key": " value", "k": "é集😀\\\n#=", "empty": ""}
-    body = requests.update_settings(changes).body
+    body = request_of(lambda server: server.update_settings(changes)).body
     assert body is not None
     assert {entry.key: entry.value for entry in parse(decode_wire(body))} == changes
 
@@ -138,27 +175,31 @@ def test_settings_are_escaped_for_java() -> None:
 def test_settings_are_read_as_printed() -> None:
     text = "a=1\nhome=C:\\dir=x\n\nb=\nkey with blank = v\n"
     expected = {"a": "1", "home": "C:\\dir=x", "b": "", "key with blank ": " v"}
-    assert requests.settings().read(answer(body=text.encode())) == expected
+    assert request_of(Recorder.settings).read(answer(body=text.encode())) == expected
 
 
 def test_the_fields_of_a_zone_request() -> None:
-    assert requests.route("t", zone="Z").ext == {"topic": "t", "__ZONE_MODE": "true", "__ZONE_NAME": "Z"}
+    assert request_of(lambda server: server.route("t", zone="Z")).ext == {
+        "topic": "t",
+        "__ZONE_MODE": "true",
+        "__ZONE_NAME": "Z",
+    }
 
 
 @pytest.mark.parametrize(
-    ("request_", "ext", "body"),
+    ("call", "ext", "body"),
     [
-        (requests.get_kv("n", "k"), {}, None),
-        (requests.wipe_write("b"), {}, None),
-        (requests.restore_write("b"), {"addTopicCount": "many"}, None),
-        (requests.settings(), None, b"\xff"),
-        (requests.route("t"), None, None),
-        (requests.list_kv("n"), None, b"[]"),
-        (requests.query_data_version(VERSION, cluster="c", broker="b", addr="h:1", broker_id=0), {}, None),
+        (lambda server: server.get_kv("n", "k"), {}, None),
+        (lambda server: server.wipe_write("b"), {}, None),
+        (lambda server: server.restore_write("b"), {"addTopicCount": "many"}, None),
+        (lambda server: server.settings(), None, b"\xff"),
+        (lambda server: server.route("t"), None, None),
+        (lambda server: server.list_kv("n"), None, b"[]"),
+        (lambda server: server.query_data_version(VERSION, cluster="c", broker="b", addr="h:1", broker_id=0), {}, None),
     ],
 )
 def test_invalid_responses(
-    request_: requests.Request[object], ext: dict[str, str | None] | None, body: bytes | None
+    call: Callable[[Recorder], Awaitable[object]], ext: dict[str, str | None] | None, body: bytes | None
 ) -> None:
     with pytest.raises(ProtocolError):
-        request_.read(answer(ext=ext, body=body))
+        request_of(call).read(answer(ext=ext, body=body))
