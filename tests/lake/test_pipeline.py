@@ -117,6 +117,7 @@ def test_a_backfill_rebuilds_the_days_from_and_to(small_lake: SparkLake, tmp_pat
     assert tables(small_lake) == before
 
 
+@pytest.mark.slow
 def test_a_backfill_with_an_end_includes_events_of_a_killed_build(small_lake: SparkLake, tmp_path: Path) -> None:
     write_rolled(tmp_path, 1, DAY, [started("n", 1), *numbered("n", range(2, DAY + 1))])
     small_lake.pipeline(STEPS).build([str(tmp_path)])
@@ -132,6 +133,7 @@ def test_a_backfill_with_an_end_includes_events_of_a_killed_build(small_lake: Sp
     assert sum(changes for _, _, changes in small_lake.rows("gold.daily")) == 2 * DAY - 1
 
 
+@pytest.mark.slow
 def test_intervals_that_begin_after_a_backfill_stay(small_lake: SparkLake, tmp_path: Path) -> None:
     lines = {seq: line("n", seq) for seq in range(1, 2 * DAY + 1)} | {1: started("n", 1)}
     for seq in (100, DAY + 100, 2 * DAY - 100):
@@ -270,8 +272,8 @@ def test_a_second_build_reports_the_lock_holder(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_vacuum_keeps_the_published_build(small_lake: SparkLake, tmp_path: Path) -> None:
     pipeline: Pipeline = small_lake.pipeline(STEPS)
-    for first in range(1, 61, 10):
-        write_rolled(tmp_path, first, first + 9, numbered("n", range(first, first + 10)))
+    for first in (1, 21, 41):
+        write_rolled(tmp_path, first, first + 19, numbered("n", range(first, first + 20)))
         pipeline.build([str(tmp_path)])
     before = tables(small_lake)
     outcome = pipeline.vacuum(keep_days=0)
