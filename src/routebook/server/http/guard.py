@@ -8,8 +8,7 @@ from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import Problem
 from routebook.server.http.live.tab import LOGIN_REQUIRED, NOT_ALLOWED
 from routebook.server.http.transport.asgi import Application, Message, Receive, Scope, Send, respond_problem
-from routebook.server.http.transport.hosts import is_allowed_host
-from routebook.server.http.transport.origin import is_same_origin
+from routebook.server.http.transport.hosts import is_allowed_host, is_same_origin
 from routebook.server.http.views.schema_page import STYLE_HASH
 
 # Other sites may neither embed nor read this server. The console has a policy of its own: static_files.py.

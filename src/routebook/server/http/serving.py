@@ -14,8 +14,7 @@ from routebook.server.http.guard import Guard
 from routebook.server.http.live.socket import PATH, LiveSocket
 from routebook.server.http.transport.asgi import Application, Receive, Scope, Send
 from routebook.server.http.transport.hosts import allowed_hosts
-from routebook.server.http.transport.protocol import KEEP_ALIVE_TIMEOUT_S, BoundedProtocol
-from routebook.server.http.transport.server import EmbeddedServer
+from routebook.server.http.transport.protocol import KEEP_ALIVE_TIMEOUT_S, BoundedProtocol, EmbeddedServer
 from routebook.server.http.transport.static_files import ConsoleFiles
 from routebook.server.http.transport.websocket import websocket
 

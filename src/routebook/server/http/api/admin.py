@@ -14,7 +14,7 @@ from routebook.server.http.api.admin_actions import AdminAnswer, Plan
 from routebook.server.http.api.dependencies import ContextDep, SessionsDep
 from routebook.server.http.api.login import check_csrf
 from routebook.server.http.api.parameters import NameInPath, OnlyCluster, from_path
-from routebook.server.http.auth.callers import caller_of, check_page
+from routebook.server.http.auth.authenticate import caller_of, check_page
 from routebook.server.http.auth.sessions import Sessions
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import error_specs
@@ -84,7 +84,7 @@ async def wipe_write(
     request: HttpRequest, context: ContextDep, sessions: SessionsDep, name: NameInPath, data: JSONBody[Wish]
 ) -> AdminAnswer:
     """Same as request code 205."""
-    plan = partial(admin_actions.wipe_write, broker=from_path(name))
+    plan = partial(admin_actions.write_permission, broker=from_path(name), restore=False)
     return await _apply(request, context, sessions, plan, dry_run=data.dry_run)
 
 
@@ -93,7 +93,7 @@ async def restore_write(
     request: HttpRequest, context: ContextDep, sessions: SessionsDep, name: NameInPath, data: JSONBody[Wish]
 ) -> AdminAnswer:
     """Same as request code 327."""
-    plan = partial(admin_actions.restore_write, broker=from_path(name))
+    plan = partial(admin_actions.write_permission, broker=from_path(name), restore=True)
     return await _apply(request, context, sessions, plan, dry_run=data.dry_run)
 
 

@@ -20,7 +20,7 @@ from routebook.properties import edit
 from routebook.routes.topics import brokers_with
 from routebook.server.http.api.login import HOW_TO_ENABLE
 from routebook.server.http.api.parameters import find_group
-from routebook.server.http.auth.callers import Caller
+from routebook.server.http.auth.authenticate import Caller
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError
 from routebook.wire.command import Command, Reply
@@ -92,15 +92,7 @@ def settings_update(ns: NameServer, values: dict[str, str]) -> Plan:
     )
 
 
-def wipe_write(ns: NameServer, *, broker: str) -> Plan:
-    return _write_permission(ns, broker, restore=False)
-
-
-def restore_write(ns: NameServer, *, broker: str) -> Plan:
-    return _write_permission(ns, broker, restore=True)
-
-
-def _write_permission(ns: NameServer, broker: str, *, restore: bool) -> Plan:
+def write_permission(ns: NameServer, *, broker: str, restore: bool) -> Plan:
     find_group(ns, broker)
     changes = []
     for topic, entry in ns.routes.topic_table.items():

@@ -21,7 +21,7 @@ from routebook.server.http.api.parameters import (
 )
 from routebook.server.http.errors import error_specs
 from routebook.server.http.views import answers, tables
-from routebook.server.http.views.slices import slices
+from routebook.server.http.views.topic_names import slices
 
 
 class TopicNames(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,8 +12,7 @@ from routebook.server.http.live.hub import Hub
 from routebook.server.http.live.journal_window import JournalWindow
 from routebook.server.http.thread_pool import ThreadPool
 from routebook.server.http.views.metrics import Metrics
-from routebook.server.http.views.topic_names import TopicNames
-from routebook.server.http.views.topic_search import TopicSearch
+from routebook.server.http.views.topic_names import TopicNames, TopicSearch
 
 ContextDep = NamedDependency[SkipValidation[HttpContext]]
 DigestsDep = NamedDependency[SkipValidation[DigestCache]]

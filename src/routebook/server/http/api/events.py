@@ -1,4 +1,6 @@
-"""`/v1/events`: live events; a client that reconnects gets everything since, without gaps or duplicates.
+"""`/v1/events` and `/v1/records`: live events, and journal records in pages.
+
+A client that reconnects to `/v1/events` gets everything since, without gaps or duplicates:
 
 Last-Event-ID ─► journal, up to what is on disk        nothing is buffered for the reader meanwhile
                  subscribe to the feed at number n
@@ -10,20 +12,26 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Any, Final
 
+import msgspec
 from litestar import Request, get
 from litestar.params import QueryParameter
 from litestar.response import Stream
 
+from routebook.journal.read.backwards import Page, find_newest
 from routebook.journal.read.select import Selection
-from routebook.server.http.api.dependencies import ContextDep, JournalDep
-from routebook.server.http.api.parameters import Names, parse_selection
+from routebook.journal.segments import list_segments
+from routebook.server.http.api.dependencies import ContextDep, JournalDep, ThreadsDep
+from routebook.server.http.api.parameters import Names, SmallLimit, parse_selection, parse_time
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError, error_specs, response_spec
+from routebook.server.http.live.hub import MINUTE_KINDS
 from routebook.server.http.live.journal_window import Entry, JournalWindow
+from routebook.server.http.live.messages import LiveEvent, summarize
 from routebook.server.state.feed import Feed, Message, Missed, Subscription
 from routebook.sse import MEDIA_TYPE, Dropped, Missing, Reset, Stopping, alive, of_notice, opening
 
 HEARTBEAT_S: Final = 15.0
+Seq = Annotated[int | None, QueryParameter(ge=0, le=2**63 - 1, description="a sequence number")]
 
 
 @get(
@@ -167,3 +175,54 @@ def _parse_id(text: str | None) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise ApiError(400, f"Last-Event-ID {text[:100]} is not a number", "send the id of the last event received")
     return int(text)
+
+
+class RecordsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Records, newest first. A search scans a limited number of records; pass `scanned_to` as `before` to go on."""
+
+    records: list[LiveEvent]
+    first_seq: int | None  # oldest record in the journal
+    last_seq: int | None
+    more: bool
+    scanned: int
+    scanned_to: int | None
+
+
+@get("/v1/records", summary="Journal records, newest first", responses=error_specs(503))
+async def records(
+    context: ContextDep,
+    threads: ThreadsDep,
+    before: Seq = None,
+    after: Seq = None,
+    at: Annotated[str | None, QueryParameter(description="at this time or earlier: ms or ISO 8601")] = None,
+    limit: SmallLimit = 100,
+    kind: Names = None,
+    broker: Names = None,
+    topic: Names = None,
+) -> RecordsAnswer:
+    """Shortened records; without `kind`, per-minute counts are omitted."""
+    files, writer = context.journal_files, context.journal
+    if files is None or writer is None:
+        raise ApiError(503, "the journal is off", "set routebook.journal.enabled=true")
+    wanted = parse_selection(kinds=kind, brokers=broker, topics=topic)
+    page = Page(
+        limit=limit,
+        before=before,
+        after=after or 0,
+        at_ms=None if at is None else parse_time(at),
+        excluded_kinds=MINUTE_KINDS - wanted.kinds,
+    )
+    try:
+        found = await threads.run(lambda: find_newest(files, page, wanted))
+    except OSError as problem:
+        why = f"cannot read the journal: {problem.strerror or problem}"
+        raise ApiError(503, why, "/v1/health shows the state of the journal") from None
+    segments = list_segments(files.names()).segments
+    return RecordsAnswer(
+        records=[summarize(record) for record in found.records],
+        first_seq=segments[0].first if segments else None,
+        last_seq=writer.status().last_seq or None,
+        more=found.reached is not None,
+        scanned=found.looked_at,
+        scanned_to=found.reached,
+    )

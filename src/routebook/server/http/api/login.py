@@ -10,7 +10,7 @@ from litestar.params import JSONBody
 from routebook.access.classes import Access
 from routebook.access.identity import Identity
 from routebook.server.http.api.dependencies import ContextDep, SessionsDep, ThrottleDep
-from routebook.server.http.auth.callers import Caller, caller_of, check_page
+from routebook.server.http.auth.authenticate import Caller, caller_of, check_page
 from routebook.server.http.auth.sessions import Session, Sessions, cookie, has_cookie
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError, error_specs

@@ -5,14 +5,18 @@ Clients send `Authorization: Basic` or `Bearer`, both with ACCESS-KEY:SECRET, or
 
 import binascii
 from base64 import b64decode
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from litestar import Request
 
 from routebook.access.classes import Access
 from routebook.access.identity import Identity
 from routebook.server.http.auth.login_throttle import LoginThrottle
 from routebook.server.http.context import HttpContext
-from routebook.server.http.errors import Problem
+from routebook.server.http.errors import ApiError, Problem
 from routebook.server.http.transport.asgi import Headers, Scope, peer_of
+from routebook.server.http.transport.hosts import is_same_origin
 
 Denial: TypeAlias = tuple[int, Problem]
 
@@ -31,6 +35,7 @@ _LOGIN_HINT: Final = "send an access key and its secret: Authorization: Basic or
 _NOT_LOGGED_IN: Final = (401, Problem("not logged in", _LOGIN_HINT, "login-required"))
 _WRONG_SECRET: Final = (401, Problem("unknown access key or wrong secret", _LOGIN_HINT, "bad-credentials"))
 _TOO_MANY: Final = (429, Problem("too many wrong secrets from this address", "wait a minute", "too-many"))
+_JSON: Final = "application/json"
 
 
 def needed(method: str, path: str) -> Access | None:
@@ -125,3 +130,26 @@ def challenge(scope: Scope, status: int) -> list[tuple[bytes, bytes]]:
 
 def _is_below(path: str, route: str) -> bool:
     return path == route or path.startswith(f"{route}/")
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """The client's address and identity; `identity` is None if it did not authenticate."""
+
+    host: str
+    address: str
+    identity: Identity | None
+
+
+def caller_of(request: Request[Any, Any, Any]) -> Caller:
+    """The caller as the guard identified it."""
+    host, address = peer_of(request.scope.get("client"))
+    identity = request.scope.get("state", {}).get("identity")
+    return Caller(host=host, address=address, identity=identity if isinstance(identity, Identity) else None)
+
+
+def check_page(request: Request[Any, Any, Any]) -> None:
+    """Reject cross-site requests: HTML forms cannot send JSON, and scripts send their origin. Raises ApiError."""
+    if not is_same_origin(request.scope["headers"]):
+        raise ApiError(403, "cross-site request rejected", "use the console of this server", code="origin")
+    if request.method == "POST" and request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
+        raise ApiError(415, f"the body is not {_JSON}", f"send the header content-type: {_JSON}", code="not-json")

@@ -28,17 +28,7 @@ def run(query: Query) -> Result:
         if query.report not in REPORTS:
             known = ", ".join(REPORTS)
             return Result(status=404, error=f"report not found; the reports are {known}", code="no-report")
-        options = query.options
-        report = make_report(
-            lake,
-            query.report,
-            days=options.days,
-            zone=options.zone,
-            ns=options.ns,
-            cluster=options.cluster,
-            limit=options.limit,
-        )
-        return Result(body=_json(report))
+        return Result(body=_json(make_report(lake, query.report, **msgspec.structs.asdict(query.options))))
     except UsageError as problem:
         return Result(status=400, error=str(problem), code="bad-question")
     except LakeError as problem:

@@ -2,5 +2,5 @@
 
 recent_activity          recent events in memory       broker_rows, overview    the tables as consoles show them
 hub                      detects and sends changes     tab, socket              one console: bounded queue, WebSocket
-journal_window           journal reader shared by clients that resume          messages, event_summary: what is sent
+journal_window           journal reader shared by clients that resume          messages                what is sent
 """

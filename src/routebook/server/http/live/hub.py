@@ -14,7 +14,6 @@ from routebook.journal.record import Record
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError
 from routebook.server.http.live.broker_rows import BrokerRow, broker_rows
-from routebook.server.http.live.event_summary import summarize
 from routebook.server.http.live.messages import (
     BeatsNow,
     BrokersChanged,
@@ -25,6 +24,7 @@ from routebook.server.http.live.messages import (
     Snapshot,
     Stopping,
     encode_message,
+    summarize,
 )
 from routebook.server.http.live.overview import Overview, Rates, make_overview
 from routebook.server.http.live.recent_activity import LOST_MS, RecentActivity

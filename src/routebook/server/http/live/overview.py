@@ -108,7 +108,7 @@ def make_overview(
     """Collect the key figures."""
     report: HealthReport = context.health.report()
     routes, preservation = context.nameserver.routes, context.nameserver.expiry_protection
-    states = dict.fromkeys(BrokerState, 0)
+    states: dict[str, int] = dict.fromkeys(BrokerState, 0)
     without_master = groups_without_master(context.nameserver)
     for row in rows:
         states[row.state] += 1
@@ -123,12 +123,7 @@ def make_overview(
         clusters=sizes.clusters,
         groups=sizes.groups,
         topics=sizes.topics,
-        brokers=BrokerCounts(
-            up=states[BrokerState.UP],
-            recovered=states[BrokerState.RECOVERED],
-            suspected=states[BrokerState.SUSPECTED],
-            down=states[BrokerState.DOWN],
-        ),
+        brokers=BrokerCounts(**states),
         masters_missing=sorted(without_master)[:_MAX_NAMED],
         masters_missing_total=len(without_master),
         lookups_per_s=rates.lookups_per_s,
@@ -148,13 +143,8 @@ def _peers(part: Part | None) -> PeerCounts | None:
     if part is None:
         return None
     counts = {name: int(value) for name, value in part.facts.items() if isinstance(value, int | float)}
-    return PeerCounts(
-        total=counts.get("peers", 0),
-        agrees=counts.get("agrees", 0),
-        differs=counts.get("differs", 0),
-        diverged=counts.get("diverged", 0),
-        unreachable=counts.get("unreachable", 0),
-    )
+    states = ("agrees", "differs", "diverged", "unreachable")
+    return PeerCounts(total=counts.get("peers", 0), **{state: counts.get(state, 0) for state in states})
 
 
 def _journal(context: HttpContext) -> JournalSummary | None:

@@ -8,13 +8,12 @@ from routebook.access.classes import Access
 from routebook.access.identity import Identity
 from routebook.journal.record import Record
 from routebook.server.http.context import HttpContext
-from routebook.server.http.live.event_summary import summarize
 from routebook.server.http.live.hub import Hub, select_events
 from routebook.server.http.live.journal_window import JournalWindow
-from routebook.server.http.live.messages import Events, Missed, encode_message
+from routebook.server.http.live.messages import Events, Missed, encode_message, summarize
 from routebook.server.http.live.tab import TOO_MANY, Tab
 from routebook.server.http.transport.asgi import Receive, Scope, Send
-from routebook.server.http.transport.origin import is_same_origin
+from routebook.server.http.transport.hosts import is_same_origin
 
 PATH: Final = "/v1/live"
 _MAX_REPLAYED: Final = 500

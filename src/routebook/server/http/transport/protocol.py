@@ -1,16 +1,20 @@
-"""uvicorn's HTTP/1.1 protocol with limits on time and size.
+"""uvicorn's HTTP/1.1 protocol with limits on time and size, and its server inside a running event loop.
 
 request head      complete within HEAD_TIMEOUT_S of the connection or of its first byte, at most MAX_HEAD_BYTES
 request body      complete within HEAD_TIMEOUT_S of its head; unread rest after the response closes the connection
 between requests  KEEP_ALIVE_TIMEOUT_S (uvicorn's own timer)
 response          a peer that stops reading for STALL_TIMEOUT_S is disconnected
 
-Subclasses a private uvicorn class: test_transport.py lists the attributes that it relies on.
+Subclasses private uvicorn classes: test_transport.py lists the attributes that they rely on.
 """
 
 import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
 from typing import Final
 
+import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEAD_TIMEOUT_S: Final = 10.0
@@ -113,3 +117,20 @@ class BoundedProtocol(HttpToolsProtocol):
     def _time_out(self) -> None:
         self._timer = None
         self.transport.abort()
+
+
+class EmbeddedServer(uvicorn.Server):
+    """Leaves signals to the process and reports when it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.on_listening: Callable[[], None] = lambda: None
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Install no signal handlers."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.on_listening()

@@ -1,11 +1,17 @@
-"""Sorted topic names for paged lists; scans of 50,000 names do not block the event loop."""
+"""Topic names for paged lists and substring search; scans of 50,000 names do not block the event loop."""
 
+import asyncio
 from bisect import bisect_right
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from routebook.routes import RouteTable
-from routebook.server.http.views.slices import slices
+
+_SEPARATOR: Final = "\n"  # replaced in names
+_YIELD_EVERY: Final = 2048  # matches between two yields to the event loop
+T = TypeVar("T")
+
+_SLICE: Final = 4096
 
 
 class Page(NamedTuple):
@@ -48,3 +54,60 @@ class TopicNames:
             if len(found) > limit:
                 break
         return Page(found[:limit], len(found) > limit)
+
+
+class Matches(NamedTuple):
+    """The best matches, and the number of all matches."""
+
+    names: list[str]
+    total: int
+
+
+class TopicSearch:
+    """Builds the string again only after topics were added or removed."""
+
+    def __init__(self, names: TopicNames) -> None:
+        self._source = names
+        self._names: list[str] = []
+        self._text = ""
+        self._starts: list[int] = []
+
+    async def find(self, part: str, limit: int) -> Matches:
+        """Names that contain `part`, ignoring case: exact matches first, then prefixes, then the others."""
+        self._refresh()
+        names, text, starts, wanted = self._names, self._text, self._starts, part.lower()
+        if not wanted or _SEPARATOR in wanted:
+            return Matches([] if wanted else names[:limit], 0 if wanted else len(names))
+        exact: list[str] = []
+        prefix: list[str] = []
+        inner: list[str] = []
+        total, at = 0, text.find(wanted)
+        while at >= 0:
+            number = bisect_right(starts, at) - 1
+            start, end = starts[number], starts[number + 1]
+            is_exact = at == start and end - start - 1 == len(wanted)
+            kept = exact if is_exact else prefix if at == start else inner
+            if len(kept) < limit:
+                kept.append(names[number])
+            total += 1
+            if total % _YIELD_EVERY == 0:
+                await asyncio.sleep(0)
+            at = text.find(wanted, end)
+        return Matches([*exact, *prefix, *inner][:limit], total)
+
+    def _refresh(self) -> None:
+        names = self._source.sorted()
+        if names is self._names:
+            return
+        lowered = [name.lower().replace(_SEPARATOR, " ") for name in names]
+        starts = [0]
+        for name in lowered:
+            starts.append(starts[-1] + len(name) + 1)
+        self._names, self._text, self._starts = names, _SEPARATOR.join(lowered), starts
+
+
+async def slices(items: Sequence[T], *, start: int = 0, size: int = _SLICE) -> AsyncGenerator[Sequence[T], None]:
+    """Yield consecutive slices of `items`; the event loop runs after each."""
+    for begin in range(start, len(items), size):
+        yield items[begin : begin + size]
+        await asyncio.sleep(0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from routebook.server.http.transport.hosts import allowed_hosts, is_allowed_host
+from routebook.server.http.transport.hosts import allowed_hosts, is_allowed_host, is_same_origin
 
 ALLOWED = allowed_hosts("127.0.0.1", "box-7", setting="mq.example.com, Other.Example.com ")
 
@@ -37,3 +37,39 @@ def test_other_names_are_rejected(host: str) -> None:
 def test_a_star_in_the_setting_accepts_any_name() -> None:
     assert allowed_hosts("127.0.0.1", setting="a,*") is None
     assert is_allowed_host("evil.example", None)
+
+
+@pytest.mark.parametrize(
+    ("headers", "same"),
+    [
+        ({"host": "localhost:8876"}, True),  # not a browser
+        ({"host": "localhost:8876", "origin": "http://localhost:8876"}, True),
+        ({"host": "LOCALHOST:8876", "origin": "http://localhost:8876"}, True),
+        ({"host": "[::1]:8876", "origin": "http://[::1]:8876"}, True),
+        ({"host": "rb.example", "origin": "https://rb.example"}, True),  # a proxy terminates TLS
+        ({"host": "rb.example:443", "origin": "https://rb.example"}, True),
+        ({"host": "rb.example", "origin": "http://rb.example:80"}, True),
+        ({"host": "localhost:8876", "origin": "http://localhost:8877"}, False),
+        ({"host": "localhost:8876", "origin": "http://evil.example"}, False),
+        ({"host": "localhost:8876", "origin": "http://localhost:8876.evil.example"}, False),
+        ({"host": "localhost:8876", "origin": "http://evil@localhost:8876"}, False),
+        ({"host": "localhost:8876", "origin": "null"}, False),
+        ({"host": "localhost:8876", "origin": ""}, False),
+        ({"host": "localhost:8876", "origin": "file://"}, False),
+        ({"host": "localhost:8876", "origin": "http://["}, False),
+        ({"host": "localhost:8876", "origin": "localhost:8876"}, False),
+        ({"host": "localhost:8876", "sec-fetch-site": "same-origin"}, True),
+        ({"host": "localhost:8876", "sec-fetch-site": "none"}, True),
+        ({"host": "localhost:8876", "sec-fetch-site": "same-site"}, False),
+        ({"host": "localhost:8876", "sec-fetch-site": "cross-site", "origin": "http://localhost:8876"}, False),
+        ({"origin": "http://localhost:8876"}, False),
+    ],
+)
+def test_origin(headers: dict[str, str], same: bool) -> None:
+    assert is_same_origin([(name.encode(), value.encode()) for name, value in headers.items()]) is same
+
+
+def test_repeated_headers_are_rejected() -> None:
+    page = (b"origin", b"http://localhost")
+    assert not is_same_origin([(b"host", b"localhost"), page, page])
+    assert not is_same_origin([(b"host", b"localhost"), (b"host", b"other"), page])

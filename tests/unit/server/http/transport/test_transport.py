@@ -9,9 +9,8 @@ from litestar import Litestar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from routebook.server.http.transport.litestar_app import LeanLitestar
-from routebook.server.http.transport.protocol import BoundedProtocol
-from routebook.server.http.transport.server import EmbeddedServer
+from routebook.server.http.app import LeanLitestar
+from routebook.server.http.transport.protocol import BoundedProtocol, EmbeddedServer
 from routebook.server.http.transport.websocket import load
 
 SUBCLASSES = [BoundedProtocol, EmbeddedServer, LeanLitestar, load()]
