@@ -1,6 +1,5 @@
 """Runs an operation on every NameServer: KV, settings, permissions and deletions are local to each of them."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -14,29 +13,16 @@ T = TypeVar("T")
 
 def run_on_all(servers: NameServerOptions, do: Callable[[OneNameServer], Awaitable[T]]) -> Everywhere[T]:
     """Run `do` on every NameServer at once; return results and failures in the order of the list."""
-
-    async def work() -> Everywhere[T]:
-        async with servers.client_of(servers.addresses()) as client:
-            done = await client.everywhere(do)
-            order = [str(address) for address in client.addresses]
-        return Everywhere(
-            {name: done.answers[name] for name in order if name in done.answers},
-            {name: done.failures[name] for name in order if name in done.failures},
-        )
-
-    return asyncio.run(work())
+    return servers.query(lambda client: client.everywhere(do))
 
 
 def change_on_all(servers: NameServerOptions, do: Callable[[OneNameServer], Awaitable[str]], *, as_json: bool) -> int:
     """Run `do` on every NameServer, print the result of each and return the exit code."""
     done = run_on_all(servers, do)
     if as_json:
-        results: dict[str, dict[str, object]] = {}
-        for name, text in done.answers.items():
-            results[name] = {"ok": True, "result": text}
-        for name, error in done.failures.items():
-            results[name] = {"ok": False, "error": error_text(error)}
-        print_json(results)
+        results = {name: {"ok": True, "result": text} for name, text in done.answers.items()}
+        failures = {name: {"ok": False, "error": error_text(error)} for name, error in done.failures.items()}
+        print_json({**results, **failures})
     else:
         for name, text in done.answers.items():
             print_line(f"{name}: {text}")

@@ -1,8 +1,9 @@
 """click classes for all commands: options grouped under headings, and groups that import subcommands on demand."""
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
 
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+argument = click.argument
 
 _OPTIONS: Final = "Options"
 
@@ -119,13 +122,22 @@ def flag(*names: str, heading: str = _OPTIONS, help: str) -> Callable[[F], F]:  
     return option(*names, heading=heading, help=help, is_flag=True)
 
 
-def argument(name: str, **attrs: Any) -> Callable[[F], F]:
-    """Declare a positional argument."""
-    return click.argument(name, **attrs)
-
-
 def all_of(decorators: Sequence[Callable[[F], F]], function: F) -> F:
     """Apply decorators so that the help lists their options in this order."""
     for decorator in reversed(decorators):
         function = decorator(function)
     return function
+
+
+def options_as(kind: type[Any], name: str, options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
+    """Declare options whose values the command receives as one struct, in its parameter `name`."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def call(**values: Any) -> Any:
+            fields = {field: values.pop(field) for field in kind.__struct_fields__}
+            return function(**values, **{name: kind(**fields)})
+
+        return all_of(options, cast("F", call))
+
+    return decorate

@@ -4,12 +4,11 @@ import asyncio
 import os
 import ssl
 from collections.abc import Awaitable, Callable
-from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from routebook.cli.framework import all_of, flag, option
+from routebook.cli.framework import all_of, flag, option, options_as
 from routebook.client.addresses import Address, addresses_from_environment, parse_addresses
 from routebook.client.client import DEFAULT_TIMEOUT_S, NameServerClient
 from routebook.errors import UsageError
@@ -137,20 +136,5 @@ def credential_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return all_of(_CREDENTIALS, function)
 
 
-def connection_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the connection options; the command receives them as `connection`."""
-    return all_of(_CONNECTION, _collect(ConnectionOptions, "connection", function))
-
-
-def nameserver_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the address and connection options; the command receives them as `servers`."""
-    return all_of((nameserver_option, *_CONNECTION), _collect(NameServerOptions, "servers", function))
-
-
-def _collect(kind: type[ConnectionOptions], name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)
-    def call(**values: Any) -> Any:
-        fields = {field: values.pop(field) for field in kind.__struct_fields__}
-        return function(**values, **{name: kind(**fields)})
-
-    return call
+connection_options = options_as(ConnectionOptions, "connection", _CONNECTION)
+nameserver_options = options_as(NameServerOptions, "servers", (nameserver_option, *_CONNECTION))

@@ -6,19 +6,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from routebook.cli.concurrency import ProgressBar, all_routes, gather
+from routebook.cli.concurrency import ProgressBar, all_routes
 from routebook.cli.nameservers import ConnectionOptions
-from routebook.client.addresses import Address, parse_address
+from routebook.client.addresses import Address
 from routebook.client.bulk import fetch_topics
 from routebook.client.client import NameServerClient
 from routebook.codes import ORDER_TOPIC_NAMESPACE
 from routebook.disagreements import View
-from routebook.errors import NotFound, RequestError, RoutebookError, UsageError
+from routebook.errors import NotFound, RequestError, RoutebookError
 from routebook.model import ClusterInfo
 
 T = TypeVar("T")
-
-_PROBES_AT_ONCE = 64
 
 
 class Survey(msgspec.Struct, frozen=True):
@@ -64,30 +62,6 @@ async def _gather(work: Mapping[str, Coroutine[Any, Any, T]], failures: dict[str
         else:
             found[who] = result
     return found
-
-
-async def check_reachable(addrs: Iterable[str], *, timeout_s: float) -> dict[str, str | None]:
-    """Connect to each address; return None for those that accept, else the reason."""
-
-    async def one(addr: str) -> str | None:
-        try:
-            address = parse_address(addr)
-        except UsageError:
-            return "is not an address"
-        try:
-            async with asyncio.timeout(timeout_s):
-                _, writer = await asyncio.open_connection(address.host, address.port)
-        except TimeoutError:
-            return f"accepts no connection within {timeout_s:g} s"
-        except ConnectionRefusedError:
-            return "refuses connections"
-        except OSError as error:
-            return f"cannot be reached: {error.strerror or error}"
-        writer.transport.abort()
-        return None
-
-    with ProgressBar("brokers") as progress:
-        return await gather(dict.fromkeys(addrs), one, progress=progress, concurrency=_PROBES_AT_ONCE)
 
 
 async def _overview(client: NameServerClient) -> tuple[ClusterInfo, list[str]]:

@@ -139,7 +139,10 @@ class NameServerClient(_Caller):
         return OneNameServer(wanted, self._exchange, self._identity, self.timeout_s)
 
     async def everywhere(self, do: Callable[[OneNameServer], Awaitable[T]]) -> Everywhere[T]:
-        """Run `do` for every NameServer at once, as mqadmin does for KV, settings and permissions."""
+        """Run `do` for every NameServer at once, as mqadmin does for KV, settings and permissions.
+
+        Results and failures are in the order of the addresses.
+        """
         answers: dict[str, T] = {}
         failures: dict[str, RoutebookError] = {}
 
@@ -150,7 +153,11 @@ class NameServerClient(_Caller):
                 failures[str(server.address)] = error
 
         await asyncio.gather(*(one(self.at(address)) for address in self.addresses))
-        return Everywhere(answers, failures)
+        order = [str(address) for address in self.addresses]
+        return Everywhere(
+            {name: answers[name] for name in order if name in answers},
+            {name: failures[name] for name in order if name in failures},
+        )
 
     async def aclose(self) -> None:
         """Close all connections; later requests fail."""

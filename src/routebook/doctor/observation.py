@@ -17,28 +17,13 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Finding(msgspec.Struct, frozen=True):
     """A problem, and what to do about it."""
 
     severity: Severity
     check: str
     text: str
     advice: str
-
-
-def error(check: str, text: str, advice: str) -> Finding:
-    """A finding about something that does not work."""
-    return Finding(severity=Severity.ERROR, check=check, text=text, advice=advice)
-
-
-def warning(check: str, text: str, advice: str) -> Finding:
-    """A finding about something that may fail or is probably a mistake."""
-    return Finding(severity=Severity.WARNING, check=check, text=text, advice=advice)
-
-
-def note(check: str, text: str, advice: str) -> Finding:
-    """A finding for information."""
-    return Finding(severity=Severity.NOTE, check=check, text=text, advice=advice)
 
 
 class ObservedNameServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +57,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     unusable_orders: dict[str, str] = {}  # topic → why its order configuration is invalid
 
 
-def groups(observed: Observation) -> dict[str, BrokerData]:
+def broker_groups(observed: Observation) -> dict[str, BrokerData]:
     """All broker groups with the members of all NameServers; if they differ, the first NameServer counts."""
     found: dict[str, BrokerData] = {}
     for view in observed.views:
@@ -82,7 +67,7 @@ def groups(observed: Observation) -> dict[str, BrokerData]:
     return dict(sorted(found.items()))
 
 
-def entries(observed: Observation) -> dict[str, dict[str, QueueData]]:
+def topic_entries(observed: Observation) -> dict[str, dict[str, QueueData]]:
     """Queues by topic and broker."""
     found: dict[str, dict[str, QueueData]] = {}
     for view in observed.views:

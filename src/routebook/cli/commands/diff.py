@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from routebook.cli.concurrency import ProgressBar
+from routebook.cli.concurrency import ProgressBar, gather
 from routebook.cli.framework import argument, command, flag, option
 from routebook.cli.nameservers import ConnectionOptions, connection_options
 from routebook.cli.output import (
@@ -17,13 +17,15 @@ from routebook.cli.output import (
     print_line,
 )
 from routebook.cli.permissions import permission_text
-from routebook.cli.survey import Survey, check_reachable, survey
-from routebook.client.addresses import Address, parse_addresses
+from routebook.cli.survey import Survey, survey
+from routebook.client.addresses import Address, parse_address, parse_addresses
+from routebook.client.dial import open_link
 from routebook.disagreements import Disagreement, Kind, View, disagreements
-from routebook.errors import UsageError
+from routebook.errors import ConnectionFailed, UsageError
 
 _MAX_TOPICS: Final = 20
 _PROBE_S: Final = 1.0
+_PROBES_AT_ONCE: Final = 64
 
 
 @command("diff")
@@ -83,8 +85,19 @@ async def _reachable(views: list[View], brokers: list[str], timeout_s: float) ->
         }
         for name in brokers
     }
-    why_not = await check_reachable({addr for some in addrs.values() for addr in some}, timeout_s=timeout_s)
-    return {name: any(why_not[addr] is None for addr in some) for name, some in addrs.items()}
+
+    async def accepts(addr: str) -> bool:
+        try:
+            link = await open_link(parse_address(addr), connect_timeout_s=timeout_s)
+        except (ConnectionFailed, UsageError):
+            return False
+        await link.aclose()
+        return True
+
+    every = {addr for some in addrs.values() for addr in some}
+    with ProgressBar("brokers") as progress:
+        accepted = await gather(every, accepts, progress=progress, concurrency=_PROBES_AT_ONCE)
+    return {name: any(accepted[addr] for addr in some) for name, some in addrs.items()}
 
 
 def _document(seen: Survey, found: list[Disagreement]) -> dict[str, object]:

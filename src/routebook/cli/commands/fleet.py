@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +28,7 @@ fleet = Group("fleet", help="Run a simulated fleet over TCP, or simulate months 
 
 
 def _scenario_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the options that choose and size a scenario."""
+    """Add the options that choose and size a scenario; the command receives it as `scenario`."""
     options = (
         option(
             "-s",
@@ -47,7 +48,18 @@ def _scenario_options(default: str) -> Callable[[Callable[..., Any]], Callable[.
             help="Random seed; equal seeds give equal faults [1].",
         ),
     )
-    return lambda function: all_of(options, function)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(*, scenario: str, brokers: int | None, topics: int | None, clients: int | None, **values: Any) -> Any:
+            from routebook.fleet.scenario import load_scenario
+
+            sized = load_scenario(scenario).sized(brokers=brokers, topics=topics, clients=clients)
+            return function(scenario=sized, **values)
+
+        return all_of(options, call)
+
+    return decorate
 
 
 @fleet.command("run")
@@ -60,10 +72,7 @@ def _scenario_options(default: str) -> Callable[[Callable[..., Any]], Callable[.
 @credential_options
 def run(
     *,
-    scenario: str,
-    brokers: int | None,
-    topics: int | None,
-    clients: int | None,
+    scenario: "Scenario",
     seed: int,
     duration: str | None,
     time_scale: float,
@@ -80,9 +89,8 @@ def run(
     from routebook.fleet.live.report import format_report
     from routebook.fleet.live.run import FleetRun
 
-    loaded = _load(scenario, brokers, topics, clients)
     running = FleetRun(
-        loaded,
+        scenario,
         nameserver_addresses(nameserver),
         seed=seed,
         duration_ms=None if duration is None else _duration(duration),
@@ -114,10 +122,7 @@ def simulate(
     days: float,
     nameservers: int,
     start: str,
-    scenario: str,
-    brokers: int | None,
-    topics: int | None,
-    clients: int | None,
+    scenario: "Scenario",
     seed: int,
     as_json: bool,
 ) -> int:
@@ -128,7 +133,7 @@ def simulate(
     from routebook.fleet.virtual.simulation import Simulation
 
     simulation = Simulation(
-        _load(scenario, brokers, topics, clients),
+        scenario,
         days=days,
         seed=seed,
         nameservers=nameservers,
@@ -164,12 +169,6 @@ def scenarios(*, as_json: bool) -> int:
         rows = [(one.name, f"{one.duration // 60_000} min", one.about) for one in found]
         print_table(("scenario", "duration", "about"), rows)
     return EXIT_OK
-
-
-def _load(name: str, brokers: int | None, topics: int | None, clients: int | None) -> "Scenario":
-    from routebook.fleet.scenario import load_scenario
-
-    return load_scenario(name).sized(brokers=brokers, topics=topics, clients=clients)
 
 
 def _run(running: "FleetRun", *, is_watched: bool) -> "FleetReport":

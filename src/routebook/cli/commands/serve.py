@@ -2,14 +2,13 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from routebook.cli.framework import all_of, command, flag, option
+from routebook.cli.framework import command, flag, option, options_as
 from routebook.cli.output import EXIT_OK, print_error
 from routebook.errors import SettingsError
 from routebook.server.observe.log import configure, escape
@@ -103,15 +102,7 @@ _OPTIONS: Final = (
 )
 
 
-def serve_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of `serve`; the command receives them as `options`."""
-
-    @wraps(function)
-    def call(**values: Any) -> Any:
-        fields = {field: values.pop(field) for field in ServeOptions.__struct_fields__}
-        return function(options=ServeOptions(**fields), **values)
-
-    return all_of(_OPTIONS, call)
+serve_options = options_as(ServeOptions, "options", _OPTIONS)
 
 
 @command("serve")

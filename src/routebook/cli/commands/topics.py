@@ -1,5 +1,7 @@
 """`routebook topics`: topic names, one per line, or a table with their brokers."""
 
+from typing import Final
+
 from routebook.cli.concurrency import ProgressBar, all_routes
 from routebook.cli.framework import command, flag, option
 from routebook.cli.nameservers import NameServerOptions, nameserver_options
@@ -8,6 +10,12 @@ from routebook.cli.permissions import permission_text
 from routebook.client.client import NameServerClient
 from routebook.errors import UsageError
 from routebook.model import TopicRoute
+
+_LISTS: Final = {
+    "--unit": NameServerClient.unit_topics,
+    "--unit-subscribed": NameServerClient.unit_subscribed_topics,
+    "--unit-subscribed-plain": NameServerClient.unit_subscribed_plain_topics,
+}
 
 
 @command("topics")
@@ -44,7 +52,7 @@ def topics(
     chosen = [name for name, is_given in filters.items() if is_given]
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} cannot be combined")
-    kind = chosen[0] if chosen else None
+    kind = "".join(chosen)
 
     async def ask(client: NameServerClient) -> tuple[list[str] | None, dict[str, TopicRoute] | None]:
         names = await _names(client, kind, cluster)
@@ -67,22 +75,15 @@ def topics(
     return EXIT_OK
 
 
-async def _names(client: NameServerClient, kind: str | None, cluster: str | None) -> list[str] | None:
-    match kind:
-        case "--cluster":
-            found = await client.topics_of_cluster(cluster or "")
-            if not found and cluster not in (await client.cluster_info()).cluster_addr_table:
-                return None
-        case "--system":
-            found = (await client.system_topics()).topic_list
-        case "--unit":
-            found = await client.unit_topics()
-        case "--unit-subscribed":
-            found = await client.unit_subscribed_topics()
-        case "--unit-subscribed-plain":
-            found = await client.unit_subscribed_plain_topics()
-        case _:
-            found = await client.topics()
+async def _names(client: NameServerClient, kind: str, cluster: str | None) -> list[str] | None:
+    if cluster is not None:
+        found = await client.topics_of_cluster(cluster)
+        if not found and cluster not in (await client.cluster_info()).cluster_addr_table:
+            return None
+    elif kind == "--system":
+        found = (await client.system_topics()).topic_list
+    else:
+        found = await _LISTS.get(kind, NameServerClient.topics)(client)
     return sorted(set(found))
 
 

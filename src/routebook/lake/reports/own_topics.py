@@ -1,6 +1,6 @@
 """RocketMQ's own topics, which exist once per broker or cluster. Reports of risks exclude them."""
 
-from routebook.doctor.topics import SYSTEM_PREFIXES, SYSTEM_TOPICS
+from routebook.doctor.checks import SYSTEM_PREFIXES, SYSTEM_TOPICS
 from routebook.lake.reports.scope import Scope, text
 
 
