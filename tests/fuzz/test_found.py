@@ -47,7 +47,7 @@ def test_a_very_long_header_must_be_standard_json() -> None:
     plain = b'{"code":100,"opaque":1,"extFields":{"value":"' + b"v" * (4 << 20) + b'"}}'
     assert decode_json_header(plain).code == 100
     assert decode_json_header(plain[: 1 << 19].replace(b'"', b"'") + b"'}}").code == 100
-    with pytest.raises(ProtocolError, match="no plain JSON"):
+    with pytest.raises(ProtocolError, match="not plain JSON"):
         decode_json_header(plain.replace(b'"', b"'"))
 
 
