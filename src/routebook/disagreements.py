@@ -61,7 +61,6 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return [who for who, value in self.values.items() if value is None]
 
 
-Entries: TypeAlias = Mapping[str, Mapping[str, QueueData]]  # broker → topic → queues
 Reachable: TypeAlias = Callable[[str], bool | None]  # by broker name; None: not checked
 
 
@@ -165,6 +164,7 @@ def _with_suspects(one: Disagreement, reachable: Reachable) -> Disagreement:
 
 
 def _entries(view: View) -> dict[str, dict[str, QueueData]]:
+    """Return broker → topic → queues."""
     table: dict[str, dict[str, QueueData]] = {}
     for topic, route in view.routes.items():
         for data in route.queue_datas:

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import click
 
-_EXIT_FAILED: Final = 1
-_EXIT_USAGE: Final = 2
-_EXIT_UNREACHABLE: Final = 3
 _EXIT_INTERRUPTED: Final = 130
 
 
@@ -29,7 +26,7 @@ def main(args: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
-        return _EXIT_USAGE
+        return error.exit_code
     except click.ClickException as error:
         return _report_usage(error)
     except RoutebookError as error:
@@ -53,10 +50,10 @@ def _report_usage(error: "click.ClickException") -> int:
 
 
 def _report(error: Exception) -> int:
-    from routebook.cli.output import error_text, print_error
+    from routebook.cli.output import EXIT_NO, EXIT_UNREACHABLE, EXIT_USAGE, error_text, print_error
     from routebook.errors import ConnectionFailed, SettingsError, UsageError
 
     print_error(error_text(error))
     if isinstance(error, ConnectionFailed):
-        return _EXIT_UNREACHABLE
-    return _EXIT_USAGE if isinstance(error, SettingsError | UsageError) else _EXIT_FAILED
+        return EXIT_UNREACHABLE
+    return EXIT_USAGE if isinstance(error, SettingsError | UsageError) else EXIT_NO

@@ -4,7 +4,7 @@ import asyncio
 import ssl
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
 
 import msgspec
 
@@ -13,10 +13,12 @@ from routebook.client.calls import NameServerCalls
 from routebook.client.exchange import Exchange
 from routebook.client.link import OnRequest
 from routebook.client.requests import Request, error_of
-from routebook.client.signing import Credentials
 from routebook.codes import FLAG_ONEWAY, VERSION_5_5_0, ResponseCode
 from routebook.errors import NotANameServer, ProtocolError, RoutebookError, UsageError
 from routebook.wire.command import Command, SerializeType
+
+if TYPE_CHECKING:
+    from routebook.client.signing import Credentials
 
 T = TypeVar("T")
 
@@ -107,7 +109,7 @@ class NameServerClient(_Caller):
         timeout_s: float = DEFAULT_TIMEOUT_S,
         connect_timeout_s: float = DEFAULT_TIMEOUT_S,
         tls: ssl.SSLContext | bool | None = None,
-        credentials: Credentials | None = None,
+        credentials: "Credentials | None" = None,
         shuffle: bool = True,
         identity: Identity | None = None,
         serialize_type: SerializeType = SerializeType.JSON,

@@ -4,17 +4,19 @@ import asyncio
 import ssl
 from collections.abc import Sequence
 from itertools import count
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from routebook.client.addresses import Address
 from routebook.client.dial import Line
 from routebook.client.link import Link, OnRequest
-from routebook.client.signing import Credentials, signed
 from routebook.codes import ResponseCode
 from routebook.errors import ConnectionFailed, TimedOut, Unreachable, UsageError
 from routebook.wire.command import Command, SerializeType
+
+if TYPE_CHECKING:
+    from routebook.client.signing import Credentials
 
 _OPAQUES: Final = 1 << 31
 _NO_ANSWER: Final = Command(code=ResponseCode.SUCCESS, opaque=0)  # the result of a one-way request
@@ -55,7 +57,7 @@ class Exchange:
         shuffle: bool,
         connect_timeout_s: float,
         tls: ssl.SSLContext | None,
-        credentials: Credentials | None,
+        credentials: "Credentials | None",
         serialize_type: SerializeType,
         on_request: OnRequest | None,
     ) -> None:
@@ -103,6 +105,8 @@ class Exchange:
         """Return a copy with a new opaque, signed if there are credentials."""
         ext = command.ext
         if self._credentials is not None:
+            from routebook.client.signing import signed  # noqa: PLC0415 - not needed without credentials
+
             given = {name: value for name, value in (ext or {}).items() if value is not None}
             ext = {**signed(given, command.body, self._credentials)}
         return msgspec.structs.replace(command, opaque=next(self._opaques) % _OPAQUES, ext=ext)

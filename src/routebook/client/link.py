@@ -24,11 +24,11 @@ class Link(asyncio.Protocol):
     def __init__(self, address: Address, on_request: OnRequest | None = None) -> None:
         self.address = address
         self.answered = False  # whether a response was received: then the peer is a NameServer
+        self.received = 0  # commands; unchanged means that no complete command arrived
         self._on_request = on_request
         self._peer = Peer()
         self._waiting: dict[int, asyncio.Future[Command]] = {}
         self._first = b""
-        self._received = 0
         self._failure: ConnectionFailed | None = None  # set: no new requests
         self._lost = False  # set: pending requests have failed
         self._transport: asyncio.Transport | None = None
@@ -45,11 +45,6 @@ class Link(asyncio.Protocol):
     def gone(self) -> bool:
         """Whether its socket is closed."""
         return self._gone.is_set()
-
-    @property
-    def received(self) -> int:
-        """Number of received commands; unchanged means that no complete command arrived."""
-        return self._received
 
     async def ask(self, command: Command, serialize_type: SerializeType = SerializeType.JSON) -> Command:
         """Send a request and wait for its response; the caller sets a timeout by cancelling."""
@@ -148,7 +143,7 @@ class Link(asyncio.Protocol):
         self._writable.set()
 
     def _receive(self, command: Command) -> None:
-        self._received += 1
+        self.received += 1
         if not command.is_response:
             if self._on_request is not None:
                 self._on_request(command)

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from routebook.model import DataVersion, RegisterBody, Registration, TopicConfig, TopicQueueMappingInfo
+from routebook.model import DataVersion, RegisterBody, Registration, TopicQueueMappingInfo
 from routebook.wire.bodies import encode_data_version
 
 _INT32: Final = Struct(">i")
@@ -84,7 +84,10 @@ def _plain(body: RegisterBody) -> bytes:
             topic_config_serialize_wrapper=_Wrapper(
                 data_version=version,
                 mapping_data_version=_NO_VERSION,
-                topic_config_table={topic.topic_name: _topic(topic) for topic in body.topics or ()},
+                topic_config_table={
+                    topic.topic_name: _Topic(attributes={}, **msgspec.structs.asdict(topic))
+                    for topic in body.topics or ()
+                },
                 topic_queue_mapping_detail_map={},
                 topic_queue_mapping_info_map=body.mappings,
             ),
@@ -104,17 +107,6 @@ def _deflated(body: RegisterBody) -> bytes:
 
 
 _NO_VERSION: Final = DataVersion(counter=0, state_version=0, timestamp=0)
-
-
-def _topic(topic: TopicConfig) -> _Topic:
-    return _Topic(
-        attributes={},
-        perm=topic.perm,
-        read_queue_nums=topic.read_queue_nums,
-        topic_name=topic.topic_name,
-        topic_sys_flag=topic.topic_sys_flag,
-        write_queue_nums=topic.write_queue_nums,
-    )
 
 
 def _sized(data: bytes) -> bytes:

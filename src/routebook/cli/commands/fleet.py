@@ -40,13 +40,7 @@ def _scenario_options(default: str) -> Callable[[Callable[..., Any]], Callable[.
         option("--brokers", type=click.IntRange(min=1), metavar="N", help="Number of brokers [scenario]."),
         option("--topics", type=click.IntRange(min=0), metavar="T", help="Number of topics [scenario]."),
         option("--clients", type=click.IntRange(min=0), metavar="C", help="Number of clients [scenario]."),
-        option(
-            "--seed",
-            type=int,
-            default=1,
-            metavar="S",
-            help="Random seed; equal seeds give equal faults [1].",
-        ),
+        option("--seed", type=int, default=1, metavar="S", help="Random seed; equal seeds give equal faults [1]."),
     )
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -94,10 +94,7 @@ _OPTIONS: Final = (
     ),
     option("--log-format", metavar="FORMAT", heading=_LOGGING, help="Format of log lines: text or json [text]."),
     option(
-        "--log-level",
-        metavar="LEVEL",
-        heading=_LOGGING,
-        help="Minimum level: debug, info, warning or error [info].",
+        "--log-level", metavar="LEVEL", heading=_LOGGING, help="Minimum level: debug, info, warning or error [info]."
     ),
 )
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -13,6 +13,10 @@ from routebook.errors import UsageError
 from routebook.lake.paths import Place, check_journal
 from routebook.server.state.home import default_home
 
+if TYPE_CHECKING:
+    from routebook.lake.read.reader import Lake
+
+_MEMORY_MB: Final = 2048  # for queries
 _SPARK: Final = "Spark"
 
 _LOCATION: Final = (
@@ -40,6 +44,9 @@ _JOURNAL: Final = option(
 )
 
 
+as_of_option = option("--as-of", metavar="TIME|BUILD", help="The tables as published at this time or by this build.")
+
+
 class BuildOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the commands that run Spark."""
 
@@ -58,6 +65,13 @@ def location_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(lake=lake or str(_home(home) / "lake"), **values)
 
     return all_of(_LOCATION, call)
+
+
+def open_for_reading(lake: str) -> "Lake":
+    """Open the lake in this folder, without a JVM."""
+    from routebook.lake.read.open import open_lake
+
+    return open_lake(Path(lake).expanduser(), memory_mb=_MEMORY_MB)
 
 
 def build_options(*, with_journals: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -14,8 +14,8 @@ lake: Final = LazyGroup(
     entries={
         "build": Entry(_BUILD, "Read new journal records and update the tables.", "build:build"),
         "follow": Entry(_BUILD, "Build repeatedly until interrupted.", "follow:follow"),
-        "backfill": Entry(_BUILD, "Rebuild the tables of past days.", "backfill:backfill"),
-        "vacuum": Entry(_BUILD, "Compact small files and delete old versions.", "vacuum:vacuum"),
+        "backfill": Entry(_BUILD, "Rebuild the tables of past days.", "build:backfill"),
+        "vacuum": Entry(_BUILD, "Compact small files and delete old versions.", "build:vacuum"),
         "query": Entry(_READ, "Run an SQL query.", "query:query"),
         "tables": Entry(_READ, "List tables, or the columns of one.", "tables:tables"),
         "report": Entry(_READ, "Print reports, or write them as one HTML page.", "report:report"),

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 @command("follow")
 @build_options(with_journals=True)
-@option(
-    "--every",
-    type=click.FloatRange(min=0.0),
-    default=10.0,
-    metavar="SECONDS",
-    help="Pause between builds [10].",
-)
+@option("--every", type=click.FloatRange(min=0.0), default=10.0, metavar="SECONDS", help="Pause between builds [10].")
 @flag("--json", "as_json", help="Print one JSON object per build.")
 def follow(*, options: BuildOptions, every: float, as_json: bool) -> int:
     """Build repeatedly until interrupted.

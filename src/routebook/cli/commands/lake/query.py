@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 import msgspec
 
 from routebook.cli.framework import argument, command, flag
-from routebook.cli.lake.options import location_options
-from routebook.cli.lake.reading import as_of_option, open_for_reading
+from routebook.cli.lake.options import as_of_option, location_options, open_for_reading
 from routebook.cli.output import EXIT_OK, EXIT_USAGE, print_error, print_table
 from routebook.errors import UsageError
 from routebook.lake.errors import QueryError

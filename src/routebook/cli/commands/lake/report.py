@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 
 from routebook.cli.framework import argument, command, option
-from routebook.cli.lake.options import location_options
-from routebook.cli.lake.reading import as_of_option, open_for_reading
+from routebook.cli.lake.options import as_of_option, location_options, open_for_reading
 from routebook.cli.output import EXIT_OK, json_option, print_json, print_line
 from routebook.errors import UsageError
 
@@ -15,13 +14,7 @@ from routebook.errors import UsageError
 @argument("names", metavar="[NAME]...", nargs=-1, help="Only these reports.")
 @location_options
 @option("--days", type=click.IntRange(1, 3660), default=30, metavar="N", help="Number of days up to now [30].")
-@option(
-    "--time-zone",
-    "zone",
-    default="UTC",
-    metavar="ZONE",
-    help="Time zone, such as Europe/Berlin [UTC].",
-)
+@option("--time-zone", "zone", default="UTC", metavar="ZONE", help="Time zone, such as Europe/Berlin [UTC].")
 @option("--html", type=Path, metavar="FILE", help="Write one HTML page with charts.")
 @as_of_option
 @json_option

@@ -3,8 +3,7 @@
 from typing import Final
 
 from routebook.cli.framework import argument, command
-from routebook.cli.lake.options import location_options
-from routebook.cli.lake.reading import as_of_option, open_for_reading
+from routebook.cli.lake.options import as_of_option, location_options, open_for_reading
 from routebook.cli.output import EXIT_NO, EXIT_OK, json_option, print_error, print_json, print_table
 
 _LAYERS: Final = ("gold", "silver", "bronze", "meta")
