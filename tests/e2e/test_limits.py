@@ -112,7 +112,7 @@ async def test_a_flood_of_connections_leaves_no_state(tmp_path: Path) -> None:
                 assert await kept.is_served()
         await _until_connections(server, 1)
         assert exceeded(server)["connections_per_address"] >= 200
-        assert len(server._shared.protection.limits.hosts) == 1
+        assert len(server._port.shared.protection.limits.hosts) == 1
 
 
 @asynchronous
@@ -169,7 +169,7 @@ async def test_unread_bytes(tmp_path: Path) -> None:
             peer.sendall(get.encode())
             await until(lambda: exceeded(server) == {"unread_bytes": 1}, "it is closed")
         await _until_connections(server, 1)
-        assert server._shared.buffers.held == 0
+        assert server._port.shared.buffers.held == 0
         assert await other.is_served()
 
 
@@ -246,7 +246,7 @@ async def test_buffer_bytes(tmp_path: Path) -> None:
         raw(server) as small,
         raw(server) as large,
     ):
-        held = server._shared.buffers
+        held = server._port.shared.buffers
         broker.writer.write(register().encode())
         assert await broker.reader.read(1 << 16)
         for peer, size in ((broker, 300_000), (small, 100_000), (large, 200_000)):

@@ -179,7 +179,7 @@ def _cost_of_asking(folder: Path, data: bytes | Iterator[bytes]) -> Cost:
     @asynchronous
     async def measure() -> None:
         async with running(home) as server:
-            served = Served(Connection(server._shared, lambda: 1.0), Sink())
+            served = Served(Connection(server._port.shared, lambda: 1.0), Sink())
             served.connection.connection_made(served.sink)
             served.asks(_registration(topics=10, broker=1))
             found.append(cost_of(lambda: served.asks(next(frames))))

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from routebook.access.classes import NEEDED
+from routebook.access.classes import Access
 from routebook.access.identity import Identity
 
 _MAX_NAMED: Final = 3
@@ -21,11 +21,10 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING: Final = Target()
 
 
-def decide(identity: Identity, code: int, *, host: str, target: Target = NOTHING) -> str | None:
-    """None if it is allowed, otherwise the reason for the log and the reply."""
+def decide(identity: Identity, needed: tuple[Access, ...], *, host: str, target: Target = NOTHING) -> str | None:
+    """None if it is allowed, otherwise the reason for the log and the reply. One class of `needed` is sufficient."""
     if not identity.allows_host(host):
         return f"{identity.name} is not allowed from this address"
-    needed = NEEDED.get(code, ())
     if needed and not any(map(identity.may, needed)):
         return f"{identity.name} has no {' or '.join(needed)}"
     if not identity.is_limited:

@@ -54,31 +54,32 @@ class _KnownLookup(msgspec.Struct, gc=False):
 class FastLookup:
     """The known look-ups of one server, shared by all its connections."""
 
-    __slots__ = ("_known", "_suffixes")
+    __slots__ = ("_known", "_nameserver", "_suffixes")
 
-    def __init__(self, *, max_entries: int = 16_384) -> None:
+    def __init__(self, nameserver: NameServer, *, max_entries: int = 16_384) -> None:
+        self._nameserver = nameserver
         self._known = BoundedCache[bytes, _KnownLookup](max_entries=max_entries)
         self._suffixes: dict[bytes, bytes] = {}  # clients share a few: keep one object of each
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def answer_one(self, ns: NameServer, caller: Caller, data: bytes) -> Pieces | None:
+    def answer_one(self, caller: Caller, data: bytes) -> Pieces | None:
         """The answer if the data is exactly one known look-up, as nearly every read is."""
-        found = self._answer_at(ns, caller, data, 0, ns.revision(), len(data))
+        found = self._answer_at(caller, data, 0, self._nameserver.revision(), len(data))
         return None if found is None else found[1]
 
     def answer(
-        self, ns: NameServer, caller: Caller, data: bytes, at: int, answers: list[bytes], *, max_bytes: int
+        self, caller: Caller, data: bytes, at: int, answers: list[bytes], *, max_bytes: int
     ) -> tuple[int, int, int]:
         """Answer known look-ups from `at` on, up to the first other frame or the answer that exceeds `max_bytes`.
 
         Returns where the last one ends, their number and the size of the bodies.
         """
-        revision = ns.revision()
+        revision = self._nameserver.revision()
         end, before, size = len(data), len(answers), 0
         while at < end and size < max_bytes:
-            found = self._answer_at(ns, caller, data, at, revision)
+            found = self._answer_at(caller, data, at, revision)
             if found is None:
                 break
             at, pieces = found
@@ -87,7 +88,7 @@ class FastLookup:
         return at, (len(answers) - before) // 4, size
 
     def _answer_at(
-        self, ns: NameServer, caller: Caller, data: bytes, at: int, revision: int, size: int = 0
+        self, caller: Caller, data: bytes, at: int, revision: int, size: int = 0
     ) -> tuple[int, Pieces] | None:
         """Match one known look-up whose cached route is fresh, and count it. Returns its end and its answer.
 
@@ -101,10 +102,10 @@ class FastLookup:
         digits = data[digits_at:suffix_at]
         if not digits.isdigit() or digits < b"1" or not data.startswith(known.suffix, suffix_at):
             return None
-        body = ns.cache.fresh(known.key, revision)
+        body = self._nameserver.cache.fresh(known.key, revision)
         if body is None:
             return None
-        row = known.rows.get(caller.host) or _row(ns, caller, known)
+        row = known.rows.get(caller.host) or _row(self._nameserver, caller, known)
         size = len(body)
         if known.head_size != size:
             known.set_head(size)

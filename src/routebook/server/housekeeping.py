@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from routebook.handlers import NameServer
 from routebook.server.access.denials import FLUSH_INTERVAL_S
+from routebook.server.net.effects import EffectRunner
 from routebook.server.net.shared import Shared
 
 if TYPE_CHECKING:
@@ -24,11 +26,30 @@ class Housekeeping:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._port = port
 
+    def start_nameserver(self, nameserver: NameServer, effects: EffectRunner) -> None:
+        """Start the tasks of the NameServer port."""
+        shared, event_log = self._shared, self._shared.recording.event_log
+
+        def scan() -> None:
+            effects.apply(nameserver.scan(shared.now_ms()))
+
+        def water_mark() -> None:
+            if event_log.logs_water_marks:
+                deferred = effects.deferred(asyncio.get_running_loop().time())
+                event_log.water_mark(
+                    asking=deferred.asking,
+                    asking_ms=deferred.asking_ms,
+                    others=deferred.saving,
+                    others_ms=deferred.saving_ms,
+                )
+
+        scan_s = nameserver.settings.scan_not_active_broker_interval_ms / 1000
+        self._every("scan of silent brokers", scan, first_s=_FIRST_SCAN_S, then_s=scan_s)
+        self._every("KV print", lambda: event_log.kv_table(nameserver.kv.namespaces()), first_s=60.0, then_s=600.0)
+        self._every("water mark", water_mark, first_s=10.0, then_s=1.0)
+
     def start(self) -> None:
-        scan_s = self._shared.nameserver.settings.scan_not_active_broker_interval_ms / 1000
-        self._every("scan of silent brokers", self._scan, first_s=_FIRST_SCAN_S, then_s=scan_s)
-        self._every("KV print", self._print_kv, first_s=60.0, then_s=600.0)
-        self._every("water mark", self._water_mark, first_s=10.0, then_s=1.0)
+        """Start the tasks of any port."""
         self._every("traffic counts", self._traffic, first_s=1.0, then_s=1.0)
         self._every("denials", self._shared.recording.denials.flush, first_s=FLUSH_INTERVAL_S, then_s=FLUSH_INTERVAL_S)
         if self._access is not None:
@@ -52,24 +73,6 @@ class Housekeeping:
             self._timers[name] = loop.call_later(then_s, run_once)
 
         self._timers[name] = loop.call_later(first_s, run_once)
-
-    def _scan(self) -> None:
-        shared = self._shared
-        outcome = shared.nameserver.scan(shared.now_ms())
-        shared.recording.effects.apply(outcome)
-
-    def _print_kv(self) -> None:
-        self._shared.recording.event_log.kv_table(self._shared.nameserver.kv.namespaces())
-
-    def _water_mark(self) -> None:
-        if self._shared.recording.event_log.logs_water_marks:
-            deferred = self._shared.recording.effects.deferred(asyncio.get_running_loop().time())
-            self._shared.recording.event_log.water_mark(
-                asking=deferred.asking,
-                asking_ms=deferred.asking_ms,
-                others=deferred.saving,
-                others_ms=deferred.saving_ms,
-            )
 
     def _traffic(self) -> None:
         requests, responses = self._shared.traffic.counts.take()

@@ -6,34 +6,30 @@ stop          stops accepting, answers what has arrived, closes all connections,
 """
 
 import asyncio
-import resource
 import time
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
+from routebook.access.classes import NEEDED
 from routebook.errors import ListenError
 from routebook.events import DownReason
 from routebook.handlers import NameServer
+from routebook.handlers.fast_lookup import FastLookup
+from routebook.handlers.targets import target_of
 from routebook.kv import KvStore
 from routebook.server.access.denials import Denials
 from routebook.server.clock import Clock
 from routebook.server.housekeeping import Housekeeping
 from routebook.server.http.context import HttpContext
-from routebook.server.net.admission import Admission
 from routebook.server.net.cluster_test import ClusterTest
-from routebook.server.net.connection import Connection
 from routebook.server.net.effects import EffectRunner
-from routebook.server.net.flow_control import watermarks
-from routebook.server.net.idle import IdleSweep
-from routebook.server.net.limits import Limits, limits_health
-from routebook.server.net.listeners import BACKLOG, open_socket
-from routebook.server.net.load_monitor import LoadMonitor
 from routebook.server.net.min_broker_notices import MinBrokerNotices
-from routebook.server.net.shared import Protection, Recording, Shared, TransportOptions
+from routebook.server.net.nameserver_service import NameServerService
+from routebook.server.net.port import Port
 from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.health import Health, protection_health, service_gate
-from routebook.server.observe.loop_lag import LoopLag
 from routebook.server.peers import open_peers, peers_health
 from routebook.server.state.config_saver import ConfigSaver
 from routebook.server.state.home import Home
@@ -48,8 +44,6 @@ from routebook.wire.command import SerializeType
 if TYPE_CHECKING:
     from routebook.peers.monitor import Peers
     from routebook.server.access.identities_file import IdentitiesFile
-
-_SPARE_FILES: Final = 768  # for journal, HTTP and peers; the rest of the limit is for NameServer connections
 
 
 class Server:
@@ -72,7 +66,7 @@ class Server:
         self._event_log = event_log
         self._tls = tls
         self._peers: Peers | None = None
-        self._listener: asyncio.Server | None = None
+        self._is_started = False
         self._is_stopping = False
         self.address = ""
         self.port = 0
@@ -105,52 +99,30 @@ class Server:
 
     async def start(self) -> None:
         """Listen and serve. Raises ListenError."""
-        settings, loop = self.nameserver.settings, asyncio.get_running_loop()
-        self._shared = shared = self._share(settings)
+        settings = self.nameserver.settings
+        self._port = port = self._make_port(settings)
         try:
-            sock = open_socket(
-                settings.bind_address,
-                settings.listen_port,
-                receive_bytes=settings.server_socket_rcv_buf_size,
-                send_bytes=settings.server_socket_snd_buf_size,
-            )
+            port.open(settings.bind_address, settings.listen_port)
         except ListenError:
             self.persistence.abandon()
             raise
-        self.port = sock.getsockname()[1]
-        host = settings.bind_address
-        self.address = f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+        self.address, self.port = port.address, port.number
         self.nameserver.settings = settings.with_port(self.port)
         self._notices.own_addresses = {self.address, f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
-        self._housekeeping = Housekeeping(shared, port=self.port, access=self.access)
-        self._idle = IdleSweep(
-            shared.traffic.connections,
-            limit_s=settings.server_channel_max_idle_s,
-            first_s=settings.limits.first_request_s,
-            frame_s=settings.limits.frame_s,
-            on_idle=lambda connection: self._event_log.connection_idle(connection.requester.address),
-        )
+        self._housekeeping = Housekeeping(port.shared, port=self.port, access=self.access)
         self._rollups = Rollups(self.nameserver.meter, self.recorder, wall_ms=self._clock.wall_ms)
         self.persistence.start(self.nameserver, self.health, listen=self.address)
-        self._listener = await loop.create_server(lambda: Connection(shared, loop.time), sock=sock, backlog=BACKLOG)
+        await port.start()
+        self._is_started = True
+        self._housekeeping.start_nameserver(self.nameserver, self._effects)
         self._housekeeping.start()
-        self._idle.start()
-        self._loop_lag.start()
         self._rollups.start()
-        self.health.add(
-            "limits",
-            lambda: limits_health(
-                shared.protection.limits,
-                buffer_bytes=shared.buffers.held,
-                is_busy=shared.protection.admission.is_busy,
-            ),
-        )
+        self.health.add("limits", port.health)
         self.health.release("start")
 
-    def _share(self, settings: Settings) -> Shared:
-        """Make the parts that all connections use."""
-        event_log, recorder, limit = self._event_log, self.recorder, settings.limits
-        loop_time = asyncio.get_running_loop().time
+    def _make_port(self, settings: Settings) -> Port:
+        """Make the NameServer port and what performs its effects."""
+        event_log, recorder, clock = self._event_log, self.recorder, self._clock
         serialize_type = SerializeType[settings.serialize_type]
         opaques = count()
         self._saver = ConfigSaver(kv_path=Path(settings.kv_config_path), settings_path=Path(settings.config_store_path))
@@ -158,42 +130,35 @@ class Server:
             opaques=opaques, serialize_type=serialize_type, on_failure=event_log.unreachable
         )
         self._cluster_test = ClusterTest(settings.product_namesrv_addrs, on_failure=event_log.unreachable)
-        self.denials = denials = Denials(recorder, self._clock.wall_ms)
-        effects = EffectRunner(
+        self.denials = Denials(recorder, clock.wall_ms)
+        self._effects = EffectRunner(
             recorder=recorder,
-            denials=denials,
+            denials=self.denials,
             saver=self._saver,
             notices=self._notices,
             cluster_test=self._cluster_test,
             close=self._close_connection,
             on_save_failed=event_log.save_failed,
-            time=loop_time,
-            wall_ms=self._clock.wall_ms,
+            time=asyncio.get_running_loop().time,
+            wall_ms=clock.wall_ms,
         )
         authorizer = None
         if self.access is not None:
-            from routebook.server.access.authorize import Authorizer  # noqa: PLC0415  only with authentication
+            from routebook.server.access.authorize import AccessRules, Authorizer  # noqa: PLC0415  only if needed
 
-            authorizer = Authorizer(self.access, self.nameserver, denials)
-        admission = Admission(
-            self.nameserver, time=loop_time, requests_per_second=limit.requests_per_second, authorizer=authorizer
-        )
-        load = LoadMonitor(limit.busy_ms, self._set_busy)
-        self._loop_lag = LoopLag(load.sample)
-        limits = Limits(limit, exceeded=self.nameserver.exceeded, time=loop_time, max_files=_max_connections(settings))
-        return Shared(
-            self.nameserver,
-            self._clock,
-            transport=TransportOptions(
-                tls=self._tls,
-                watermarks=watermarks(settings),
-                opaques=opaques,
-                serialize_type=serialize_type,
-                proxy_networks=settings.proxy_networks,
-                http_address=self.http_address,
-            ),
-            recording=Recording(effects=effects, denials=denials, event_log=event_log),
-            protection=Protection(admission=admission, limits=limits, load=load),
+            rules = AccessRules(lambda command: NEEDED.get(command.code, ()), partial(target_of, self.nameserver))
+            authorizer = Authorizer(self.access, rules, self.denials)
+        return Port(
+            NameServerService(self.nameserver, self._effects, clock.now_ms),
+            settings,
+            clock=clock,
+            tls=self._tls,
+            denials=self.denials,
+            event_log=event_log,
+            opaques=opaques,
+            authorizer=authorizer,
+            fast_lookup=FastLookup(self.nameserver) if serialize_type is SerializeType.JSON else None,
+            http_address=self.http_address,
         )
 
     async def start_history_and_peers(self) -> None:
@@ -213,19 +178,17 @@ class Server:
 
     async def stop(self, reason: str = "asked to") -> None:
         """Stop accepting, answer everything that has arrived, and close all connections and files."""
-        if self._listener is None or self._is_stopping:
+        if not self._is_started or self._is_stopping:
             return
         self._is_stopping = True
         self.health.hold("stop", "the server is stopping")
-        await self._stop_accepting(self._listener)
-        settings = self.nameserver.settings
+        port, settings = self._port, self.nameserver.settings
+        await port.stop_accepting()
         if settings.enable_shutdown_gracefully:
-            self._shared.protection.admission.shut_down()
-            await self._shared.traffic.wait_for_close(settings.shutdown_wait_time_s)
-        await self._shared.traffic.drain(settings.drain_s)
+            port.shared.protection.admission.shut_down()
+            await port.shared.traffic.wait_for_close(settings.shutdown_wait_time_s)
+        await port.drain(settings.drain_s)
         self._housekeeping.stop()
-        self._idle.stop()
-        self._loop_lag.stop()
         await self._notices.aclose()
         await self._cluster_test.aclose()
         await self._saver.close()
@@ -235,19 +198,13 @@ class Server:
         self.denials.flush()
         await self.persistence.stop(reason)
 
-    async def _stop_accepting(self, listener: asyncio.Server) -> None:
-        # connections in the listening socket's queue may have sent a request: accept them first
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        listener.close()
-
     def http_context(self) -> HttpContext:
         """The parts that HTTP uses; after `start_history_and_peers`."""
         persistence = self.persistence
         return HttpContext(
             nameserver=self.nameserver,
-            traffic=self._shared.traffic,
-            loop_lag=self._loop_lag,
+            traffic=self._port.shared.traffic,
+            loop_lag=self._port.loop_lag,
             health=self.health,
             feed=persistence.feed,
             now_ms=self._clock.now_ms,
@@ -261,7 +218,7 @@ class Server:
             access=self.access,
             denials=self.denials,
             home=persistence.home,
-            effects=self._shared.recording.effects,
+            effects=self._effects,
         )
 
     @property
@@ -272,14 +229,10 @@ class Server:
     @property
     def connections(self) -> int:
         """The number of open connections."""
-        return len(self._shared.traffic.connections)
-
-    def _set_busy(self, is_busy: bool) -> None:
-        self._shared.protection.admission.set_busy(is_busy)
-        self._event_log.busy(is_busy)
+        return len(self._port.shared.traffic.connections)
 
     def _close_connection(self, connection: int, reason: DownReason) -> None:
-        found = self._shared.traffic.connections.get(connection)
+        found = self._port.shared.traffic.connections.get(connection)
         if found is not None:
             found.close(reason)
 
@@ -291,12 +244,3 @@ def _identities(settings: Settings) -> "IdentitiesFile | None":
     from routebook.server.access.identities_file import IdentitiesFile  # noqa: PLC0415  only with authentication
 
     return IdentitiesFile(Path(settings.auth_file).expanduser())
-
-
-def _max_connections(settings: Settings) -> int:
-    """The number of connections that the limit on open files leaves room for."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files == resource.RLIM_INFINITY:
-        return 1 << 62
-    spare = min(files // 4, _SPARE_FILES + settings.http_watchers)
-    return max(16, files - spare)

@@ -89,8 +89,15 @@ def encode_reply(opaque: int, reply: Reply, serialize_type: SerializeType = Seri
     if reply.code == 0 and reply.remark is None and reply.ext is None:
         json = serialize_type is SerializeType.JSON
         return _frame(_SUCCESS % opaque if json else encode_binary_success(opaque), reply.body, serialize_type)
+    return encode_versioned_reply(opaque, reply, serialize_type)
+
+
+def encode_versioned_reply(
+    opaque: int, reply: Reply, serialize_type: SerializeType, version: int = VERSION_5_5_0
+) -> bytes:
+    """The complete frame of a reply with this version in its header."""
     ext: dict[str, str | None] | None = None if reply.ext is None else {**reply.ext}
-    command = Command(code=reply.code, opaque=opaque, flag=1, remark=reply.remark, ext=ext, body=reply.body)
+    command = Command(reply.code, opaque, flag=1, version=version, remark=reply.remark, ext=ext, body=reply.body)
     return encode(command, serialize_type)
 
 

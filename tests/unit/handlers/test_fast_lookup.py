@@ -30,7 +30,7 @@ class Served:
     def __init__(self, *, max_entries: int = 100, **settings: str) -> None:
         self.asker = CoreClient(**settings)
         self.asker.register("A", "B")
-        self.lookups = FastLookup(max_entries=max_entries)
+        self.lookups = FastLookup(self.asker.nameserver, max_entries=max_entries)
         self.caller = Caller(7, "10.0.0.9:5000")
 
     def normal(self, frame: bytes) -> bytes:
@@ -44,12 +44,12 @@ class Served:
 
     def fast(self, data: bytes, *, max_bytes: int = 1 << 20) -> tuple[int, bytes]:
         answers: list[bytes] = []
-        end, _, _ = self.lookups.answer(self.asker.nameserver, self.caller, data, 0, answers, max_bytes=max_bytes)
+        end, _, _ = self.lookups.answer(self.caller, data, 0, answers, max_bytes=max_bytes)
         return end, b"".join(answers)
 
     def fast_one(self, data: bytes) -> tuple[int, bytes]:
         """The fast path for data that is one look-up."""
-        pieces = self.lookups.answer_one(self.asker.nameserver, self.caller, data)
+        pieces = self.lookups.answer_one(self.caller, data)
         return (0, b"") if pieces is None else (len(data), b"".join(pieces))
 
 

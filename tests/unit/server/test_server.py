@@ -85,7 +85,7 @@ def test_an_unexpected_failure_is_answered_and_the_connection_stays_open(
     with caplog.at_level(logging.ERROR, logger="routebook"):
         failed, better, other = with_server(settings(tmp_path), play)
     assert (failed.code, failed.header["opaque"]) == (1, 1)
-    assert failed.remark == "internal error in request 100: TypeError; see the NameServer's log"
+    assert failed.remark == "internal error in request 100: TypeError; see the log of the server"
     assert (better.code, other.code) == (0, 17)
     assert [record.message for record in caplog.records] == ["request failed"]
 
@@ -135,7 +135,7 @@ def test_water_marks(tmp_path: Path, marks: tuple[str, str]) -> None:
     async def play(server: Server) -> tuple[int, int]:
         streams = await connect(server)
         assert (await ask(streams, route("nowhere"))).code == 17
-        found = server._shared.transport.watermarks
+        found = server._port.shared.transport.watermarks
         await close(streams)
         return found
 

@@ -1,14 +1,15 @@
-"""Authentication and authorization of requests on the NameServer port."""
+"""Authentication and authorization of requests on the NameServer port and the Controller port."""
 
 import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from routebook.access.decision import NOTHING, decide
+from routebook.access.classes import Access
+from routebook.access.decision import NOTHING, Target, decide
 from routebook.access.identity import Identity
 from routebook.access.signature import ACCESS_KEY, SIGNATURE, content_of
 from routebook.codes import ResponseCode
 from routebook.errors import RequestError
-from routebook.handlers import NameServer
-from routebook.handlers.targets import target_of
 from routebook.server.access.denials import Denials
 from routebook.server.access.identities_file import IdentitiesFile
 from routebook.wire.command import Command, Reply
@@ -17,12 +18,20 @@ _UNSIGNED = "authentication failed: the request is not signed; give the client a
 _WRONG_SIGNATURE = "authentication failed: check signature failed."  # the same for a wrong key and a wrong secret
 
 
+@dataclass(frozen=True, slots=True)
+class AccessRules:
+    """What the requests of one port need. `target` may raise RequestError."""
+
+    needed: Callable[[Command], tuple[Access, ...]]
+    target: Callable[[Command], Target]
+
+
 class Authorizer:
     """Finds the identity of each request and checks its permissions. Exists only if authentication is on."""
 
-    def __init__(self, file: IdentitiesFile, nameserver: NameServer, denials: Denials) -> None:
+    def __init__(self, file: IdentitiesFile, rules: AccessRules, denials: Denials) -> None:
         self._file = file
-        self._nameserver = nameserver
+        self._rules = rules
         self._denials = denials
 
     def authorize(
@@ -37,8 +46,8 @@ class Authorizer:
         target = NOTHING
         if found.is_limited:
             with contextlib.suppress(RequestError):  # an invalid body: the handler rejects it and changes nothing
-                target = target_of(self._nameserver, command)
-        wrong = decide(found, command.code, host=host, target=target)
+                target = self._rules.target(command)
+        wrong = decide(found, self._rules.needed(command), host=host, target=target)
         if wrong is None:
             return found
         self._denials.denied(code=command.code, why=wrong, peer=peer, who=found.name)

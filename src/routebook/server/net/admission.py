@@ -7,11 +7,10 @@ nothing for them.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from routebook.access.classes import BROKER_TRAFFIC
 from routebook.access.identity import Identity
 from routebook.codes import VERSION_5_3_1, ResponseCode
-from routebook.handlers import NameServer
 from routebook.server.net.requester import Requester
+from routebook.server.net.service import Service
 from routebook.wire.command import Command, Reply
 
 if TYPE_CHECKING:
@@ -27,13 +26,13 @@ class Admission:
 
     def __init__(
         self,
-        nameserver: NameServer,
+        service: Service,
         *,
         time: Callable[[], float],
         requests_per_second: int = 0,
         authorizer: "Authorizer | None" = None,
     ) -> None:
-        self._nameserver = nameserver
+        self._service = service
         self._time = time
         self._per_second = requests_per_second
         self.authorizer = authorizer
@@ -79,12 +78,13 @@ class Admission:
 
     def _exceeds_limit(self, requester: Requester, code: int) -> bool:
         """Requests that only brokers send, and requests of registered brokers, are exempt from the limits."""
-        if code in BROKER_TRAFFIC or requester.caller.connection in self._nameserver.routes.registered_over:
+        service = self._service
+        if code in service.broker_codes or requester.caller.connection in service.broker_connections:
             return False
         if self.is_busy:
-            self._nameserver.exceeded["busy"] += 1
+            service.exceeded["busy"] += 1
             return True
         if requester.host.take_token(self._time(), per_second=self._per_second):
             return False
-        self._nameserver.exceeded["requests_per_second"] += 1
+        service.exceeded["requests_per_second"] += 1
         return True

@@ -15,7 +15,7 @@ from routebook.handlers import Caller
 from routebook.server.net.connection_state import PAUSED, SERVES, Event, State, next_state
 from routebook.server.net.decoder import Decoder
 from routebook.server.net.flow_control import FlowControl, bytes_to_read
-from routebook.server.net.request_loop import answer_deferred, answer_lookup, answer_requests, connection_lost
+from routebook.server.net.request_loop import answer_deferred, answer_lookup, answer_requests
 from routebook.server.net.requester import Requester, format_address, host_of
 from routebook.server.net.shared import Shared
 from routebook.wire.command import Reply
@@ -125,7 +125,7 @@ class Connection(asyncio.Protocol):
         shared.protection.limits.leave(self.requester.host)
         shared.traffic.remove(caller.connection)
         if not shared.traffic.is_stopping:
-            connection_lost(shared, caller, self._reason)
+            shared.service.connection_lost(caller, self._reason)
 
     # Requests and answers
 

@@ -1,27 +1,20 @@
 """The request loop: takes complete requests from a connection, dispatches them and writes the answers."""
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
 from time import perf_counter_ns
-from typing import Final, TypeAlias
+from typing import Final
 
 from routebook.codes import FLAG_ONEWAY, FLAG_RESPONSE, RequestCode, ResponseCode
 from routebook.errors import FrameTooLong, ProtocolError
-from routebook.events import DownReason
-from routebook.handlers import Caller, dispatch
 from routebook.server.net.connection_state import Event
 from routebook.server.net.flow_control import FLUSH_BYTES, MAX_DEFERRED, TURN_REQUESTS, FlowControl
 from routebook.server.net.requester import Requester
+from routebook.server.net.service import AnswerLater
 from routebook.server.net.shared import Shared
-from routebook.wire.codec import encode_reply
 from routebook.wire.command import Command, Reply
 from routebook.wire.peer import Peer
 
 _LOOKUP: Final = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
-
-AnswerLater: TypeAlias = Callable[[int, bool, Reply], None]
-"""Called with the opaque of a request, whether it is one-way, and its answer."""
 
 
 def answer_lookup(shared: Shared, requester: Requester, transport: asyncio.Transport, data: bytes) -> bool:
@@ -30,7 +23,7 @@ def answer_lookup(shared: Shared, requester: Requester, transport: asyncio.Trans
     if lookup is None or shared.protection.admission.current is not None:
         return False
     began_ns = perf_counter_ns()
-    pieces = lookup.answer_one(shared.nameserver, requester.caller, data)
+    pieces = lookup.answer_one(requester.caller, data)
     if pieces is None:
         return False
     traffic = shared.traffic
@@ -50,8 +43,8 @@ def answer_requests(
     Raises ProtocolError if the bytes are not a frame.
     """
     answers = list[bytes]()
-    nameserver, traffic, admission = shared.nameserver, shared.traffic, shared.protection.admission.current
-    counts, effects = traffic.counts, shared.recording.effects
+    answer, encode, traffic = shared.service.answer, shared.encode, shared.traffic
+    counts, admission = traffic.counts, shared.protection.admission.current
     fast_lookup = shared.fast_lookup if admission is None else None
     size = code = served = now_ms = 0
     stopped_by: Event | None = None
@@ -61,7 +54,7 @@ def answer_requests(
             data, at = peer.rest
             if fast_lookup is not None and type(data) is bytes:
                 room = FLUSH_BYTES - size
-                end, count, more = fast_lookup.answer(nameserver, requester.caller, data, at, answers, max_bytes=room)
+                end, count, more = fast_lookup.answer(requester.caller, data, at, answers, max_bytes=room)
                 if count:
                     code = _LOOKUP
                     counts.requests[code] += count
@@ -96,20 +89,16 @@ def answer_requests(
             reply: Reply | None
             try:
                 if admission is None or (reply := admission.refusal(requester, command)) is None:
-                    outcome = dispatch(nameserver, command, requester.caller, now_ms)
-                    reply = outcome.reply
-                    if outcome.events or outcome.effects:
-                        later = partial(answer_later, command.opaque, bool(command.flag & FLAG_ONEWAY))
-                        if effects.apply(outcome, caller=requester.caller, code=code, answer=later).is_deferred:
-                            flow.deferred += 1
-                            reply = None
+                    reply = answer(command, requester.caller, now_ms, answer_later)
             except Exception as error:  # noqa: BLE001  around one request: the connection stays open
                 reply = _internal_error(shared, requester, command, error)
-            if reply is not None and not command.flag & FLAG_ONEWAY:
+            if reply is None:
+                flow.deferred += 1
+            elif not command.flag & FLAG_ONEWAY:
                 counts.responses[reply.code] += 1
-                answer = encode_reply(command.opaque, reply, shared.transport.serialize_type)
-                answers.append(answer)
-                size += len(answer)
+                frame = encode(command.opaque, reply)
+                answers.append(frame)
+                size += len(frame)
                 if code == _LOOKUP and reply.code == 0 and fast_lookup is not None and type(data) is bytes:
                     fast_lookup.learn(command, data, at)
     except ProtocolError as error:
@@ -127,20 +116,14 @@ def answer_requests(
 def answer_deferred(shared: Shared, flow: FlowControl, opaque: int, reply: Reply) -> None:
     """Write an answer that was deferred."""
     shared.traffic.counts.responses[reply.code] += 1
-    flow.write([encode_reply(opaque, reply, shared.transport.serialize_type)])
+    flow.write([shared.encode(opaque, reply)])
     flow.flush()
     flow.count_unread()
-
-
-def connection_lost(shared: Shared, caller: Caller, reason: DownReason) -> None:
-    """Remove the brokers that were registered over a connection."""
-    outcome = shared.nameserver.connection_lost(caller.connection, reason, shared.now_ms())
-    shared.recording.effects.apply(outcome, caller=caller)
 
 
 def _internal_error(shared: Shared, requester: Requester, command: Command, error: Exception) -> Reply:
     shared.recording.event_log.request_failed(command.code, requester.caller.address, error)
     return Reply(
         code=ResponseCode.SYSTEM_ERROR,
-        remark=f"internal error in request {command.code}: {type(error).__name__}; see the NameServer's log",
+        remark=f"internal error in request {command.code}: {type(error).__name__}; see the log of the server",
     )

@@ -1,23 +1,25 @@
-"""What all connections of one server share, grouped by role."""
+"""What all connections of one port share, grouped by role."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from routebook.access.identity import Network
-from routebook.handlers import NameServer
+from routebook.codes import VERSION_5_5_0
 from routebook.handlers.fast_lookup import FastLookup
 from routebook.server.access.denials import Denials
 from routebook.server.clock import Clock
 from routebook.server.net.admission import Admission
-from routebook.server.net.effects import EffectRunner
 from routebook.server.net.flow_control import Buffers
 from routebook.server.net.limits import Limits
 from routebook.server.net.load_monitor import LoadMonitor
 from routebook.server.net.outbox import Outbox
+from routebook.server.net.service import Service
 from routebook.server.net.traffic import Traffic
 from routebook.server.observe.event_log import EventLog
 from routebook.server.tls.contexts import TlsContexts
-from routebook.wire.command import SerializeType
+from routebook.wire.codec import encode_reply, encode_versioned_reply
+from routebook.wire.command import Reply, SerializeType
 from routebook.wire.peer import Peer
 
 
@@ -29,15 +31,15 @@ class TransportOptions:
     watermarks: tuple[int, int]  # high and low, in bytes
     opaques: Iterator[int]
     serialize_type: SerializeType
+    version: int = VERSION_5_5_0  # in the headers of answers
     proxy_networks: tuple[Network, ...] = ()  # PROXY headers from these networks are trusted
     http_address: str | None = None  # where this process serves HTTP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """Where the results of requests go."""
+    """Where denials and problems of requests are recorded."""
 
-    effects: EffectRunner
     denials: Denials
     event_log: EventLog
 
@@ -52,18 +54,19 @@ class Protection:
 
 
 class Shared:
-    """The parts of one server that its connections use."""
+    """The parts of the server that the connections of one port use."""
 
     def __init__(
         self,
-        nameserver: NameServer,
+        service: Service,
         clock: Clock,
         *,
         transport: TransportOptions,
         recording: Recording,
         protection: Protection,
+        fast_lookup: FastLookup | None = None,
     ) -> None:
-        self.nameserver = nameserver
+        self.service = service
         self.now_ms = clock.now_ms
         self.wall_ms = clock.wall_ms
         self.transport = transport
@@ -72,7 +75,12 @@ class Shared:
         self.traffic = Traffic()
         self.outbox = Outbox()
         self.buffers = Buffers(protection.limits.settings.buffer_bytes, self._free_memory)
-        self.fast_lookup = FastLookup() if transport.serialize_type is SerializeType.JSON else None
+        self.fast_lookup = fast_lookup
+        self.encode: Callable[[int, Reply], bytes] = partial(encode_reply, serialize_type=transport.serialize_type)
+        if transport.version != VERSION_5_5_0:
+            self.encode = partial(
+                encode_versioned_reply, serialize_type=transport.serialize_type, version=transport.version
+            )
         protection.limits.broker_hosts = self.broker_hosts
 
     def new_peer(self) -> Peer:
@@ -81,16 +89,16 @@ class Shared:
         return Peer(self.transport.opaques, max_frame_bytes=max_frame_bytes, on_buffered=self.buffers.hold)
 
     def broker_hosts(self) -> set[str]:
-        """Return the hosts that registered brokers are connected from."""
-        registered = self.nameserver.routes.registered_over
+        """Return the hosts that brokers are connected from."""
+        brokers = self.service.broker_connections
         connections = self.traffic.connections
-        return {connection.requester.host.name for number, connection in connections.items() if number in registered}
+        return {connection.requester.host.name for number, connection in connections.items() if number in brokers}
 
     def _free_memory(self) -> None:
         """Close the connections that buffer most, brokers last, until memory is below the limit."""
-        registered = self.nameserver.routes.registered_over
+        brokers = self.service.broker_connections
         holding = [item for item in self.traffic.connections.items() if item[1].buffered_bytes]
-        holding.sort(key=lambda item: (item[0] in registered, -item[1].buffered_bytes))
+        holding.sort(key=lambda item: (item[0] in brokers, -item[1].buffered_bytes))
         for _, connection in holding:
             if not self.buffers.is_full:
                 break

@@ -1,13 +1,15 @@
 """Pre-dispatch checks: shutdown, overload, rate limit."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from routebook.codes import VERSION_5_3_1, RequestCode, ResponseCode
 from routebook.handlers import Caller, NameServer
 from routebook.server.net.admission import Admission
+from routebook.server.net.effects import EffectRunner
 from routebook.server.net.limits import Host
+from routebook.server.net.nameserver_service import NameServerService
 from routebook.server.net.requester import Requester
 from routebook.settings import Settings
 from routebook.wire.command import Command
@@ -22,7 +24,8 @@ def nameserver() -> NameServer:
 
 
 def admission(nameserver: NameServer, **options: Any) -> Admission:
-    return Admission(nameserver, time=lambda: 100.0, **options)
+    effects = cast("EffectRunner", None)
+    return Admission(NameServerService(nameserver, effects, lambda: 0), time=lambda: 100.0, **options)
 
 
 def requester() -> Requester:

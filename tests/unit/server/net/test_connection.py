@@ -38,7 +38,7 @@ class Connected:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.transport = FakeTransport()
-        self.connection = Connection(server._shared, lambda: 1.0)
+        self.connection = Connection(server._port.shared, lambda: 1.0)
         self.connection.connection_made(self.transport)
 
     def state(self) -> State:
@@ -46,7 +46,7 @@ class Connected:
 
     def receive(self, data: bytes) -> None:
         self.connection.data_received(data)
-        self.server._shared.outbox.flush()
+        self.server._port.shared.outbox.flush()
 
     def answers(self) -> Iterator[Command]:
         """Return the answers since the last call."""
@@ -105,7 +105,7 @@ async def test_a_peer_that_does_not_read_is_not_read_from(tmp_path: Path) -> Non
         one.receive(look_up())
         assert one.codes() == []
         one.connection.resume_writing()
-        one.server._shared.outbox.flush()
+        one.server._port.shared.outbox.flush()
         assert one.codes() == [17]
         assert one.transport.is_reading()
         assert one.state() is State.READING
@@ -118,7 +118,7 @@ async def test_a_peer_with_too_many_unread_answers_is_closed(tmp_path: Path) -> 
         one.connection.pause_writing()
         assert one.transport.is_aborted
         assert one.state() is State.CLOSING
-        assert one.server._shared.buffers.held == 0
+        assert one.server._port.shared.buffers.held == 0
         assert one.server.nameserver.exceeded["unread_bytes"] == 1
 
 
@@ -130,7 +130,7 @@ async def test_other_connections_have_their_turn_after_many_requests(tmp_path: P
         assert one.state() is State.ANSWERING
         assert not one.transport.is_reading()
         await until(lambda: one.state() is State.READING, "the next turn")
-        one.server._shared.outbox.flush()
+        one.server._port.shared.outbox.flush()
         assert len(one.codes()) == 3
         assert one.transport.is_reading()
 

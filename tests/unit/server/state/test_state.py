@@ -208,7 +208,7 @@ def test_a_wall_clock_that_jumps_back_an_hour(tmp_path: Path, monkeypatch: pytes
             assert (await talk.ask(WIPE)).code == 0
             back = True
             assert (await talk.ask(Request(code=327, ext={"brokerName": "broker-a"}))).code == 0
-            server._housekeeping._scan()
+            server._effects.apply(server.nameserver.scan(server._clock.now_ms()))
             assert (await talk.ask(route("TopicTest"))).code == 0, "leases use the monotonic clock"
             assert journal_part(server)[0] is Condition.OK
             before = dump(server.nameserver.routes)

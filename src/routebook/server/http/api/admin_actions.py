@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from routebook.access.classes import Access
+from routebook.access.classes import NEEDED, Access
 from routebook.access.decision import decide
 from routebook.codes import PERM_READ, PERM_WRITE, RequestCode, ResponseCode
 from routebook.errors import BadRequest, Denied
@@ -157,7 +157,7 @@ def check_admin(context: HttpContext, caller: Caller, command: Command | None = 
     reason = f"{identity.name} has no {Access.ADMIN_WRITE}" if not identity.may(Access.ADMIN_WRITE) else None
     if reason is None and command is not None:
         target = target_of(context.nameserver, command)
-        reason = decide(identity, command.code, host=caller.host, target=target)
+        reason = decide(identity, NEEDED.get(command.code, ()), host=caller.host, target=target)
     if reason is not None:
         if context.denials is not None:
             code = 0 if command is None else command.code
