@@ -214,7 +214,7 @@ def test_config_commands(address: str) -> None:
     assert ask(address, "config get nonsense") == (1, "", f"routebook: {address}: no setting nonsense\n")
     ran = ask(address, "config set nonsense=1")
     assert (ran.code, ran.out) == (1, "")
-    assert re.match(rf"routebook: {address}: not (changed|taken): nonsense", ran.err)
+    assert re.match(rf"routebook: {address}: not (changed|applied): nonsense", ran.err)
     ran = ask(address, "config set kvConfigPath=/elsewhere")
     assert ran == (1, "", f"routebook: {address}: Can not update config in black list.\n")
 
