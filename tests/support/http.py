@@ -15,7 +15,8 @@ from routebook.journal.record import FORMAT_VERSION, Record
 from routebook.journal.write.open import open_journal
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.writer import Writer
-from routebook.server.http.app import Parts, create_app
+from routebook.server.http.api.parts import Parts
+from routebook.server.http.app import create_app
 from routebook.server.http.context import HttpContext
 from routebook.server.http.guard import Guard
 from routebook.server.http.transport.hosts import allowed_hosts

@@ -16,31 +16,12 @@ from litestar.plugins.core import MsgspecDIPlugin
 
 from routebook import __version__
 from routebook.lenient_json import encode_json
-from routebook.peers.digest_cache import DigestCache
-from routebook.server.http.api import (
-    admin,
-    broker_activity,
-    brokers,
-    events,
-    login,
-    peers,
-    reports,
-    server,
-    topics,
-)
-from routebook.server.http.auth.login_throttle import LoginThrottle
-from routebook.server.http.auth.sessions import Sessions
-from routebook.server.http.context import HttpContext
+from routebook.server.http.api import admin, brokers, events, login, peers, reports, server, topics
+from routebook.server.http.api.parts import Parts
 from routebook.server.http.errors import ApiError, on_api_error, on_exception, on_http_exception
-from routebook.server.http.lake.reader import LakeReader
-from routebook.server.http.live.hub import Hub
-from routebook.server.http.live.journal_window import JournalWindow
-from routebook.server.http.thread_pool import ThreadPool
-from routebook.server.http.views.metrics import Metrics
 from routebook.server.http.views.schema_page import SchemaPage
-from routebook.server.http.views.topic_names import TopicNames, TopicSearch
 
-_API: Final = (server, brokers, broker_activity, topics, events, peers, reports)
+_API: Final = (server, brokers, topics, events, peers, reports)
 _CONSOLE_API: Final = (login, admin)
 _MAX_BODY_BYTES: Final = 64 * 1024
 
@@ -54,53 +35,11 @@ class JsonResponse(Response[Any]):
         return encode_json(content)
 
 
-class Parts:
-    """Objects that endpoints share; `close` releases their threads and processes."""
-
-    def __init__(self, context: HttpContext) -> None:
-        self.context = context
-        self.topic_names = TopicNames(context.nameserver.routes)
-        self.topic_search = TopicSearch(self.topic_names)
-        self.digests = DigestCache(context.nameserver.routes)
-        self.threads = ThreadPool()
-        self.hub = Hub(context, self.threads)
-        self.lake = LakeReader()
-        self.sessions = Sessions(context)
-        self.throttle = LoginThrottle(max_failures=context.nameserver.settings.console.login_attempts)
-        context.session_identity = self.sessions.identity
-        self.metrics = Metrics(context)
-        self.journal = (
-            None
-            if context.journal is None or context.journal_files is None
-            else JournalWindow(context.journal_files, context.journal)
-        )
-
-    def close(self) -> None:
-        self.threads.close()
-        self.lake.close()
-        if self.journal is not None:
-            self.journal.close()
-
-
 def create_app(parts: Parts) -> Litestar:
-    """Build the application. The names of the dependencies are those of api/dependencies.py."""
-    dependencies = {
-        "context": parts.context,
-        "digests": parts.digests,
-        "hub": parts.hub,
-        "journal": parts.journal,
-        "lake": parts.lake,
-        "prometheus": parts.metrics,
-        "sessions": parts.sessions,
-        "threads": parts.threads,
-        "throttle": parts.throttle,
-        "topic_names": parts.topic_names,
-        "topic_search": parts.topic_search,
-    }
     has_console = parts.context.nameserver.settings.console.enabled
     return LeanLitestar(
         route_handlers=list(_endpoints(*_API, *(_CONSOLE_API if has_console else ()))),
-        dependencies={name: _provide(part) for name, part in dependencies.items()},
+        dependencies={"context": _provide(parts.context), "parts": _provide(parts)},
         exception_handlers={
             ApiError: on_api_error,
             HTTPException: on_http_exception,

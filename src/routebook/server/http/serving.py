@@ -8,7 +8,8 @@ from typing import Final, cast
 
 import uvicorn
 
-from routebook.server.http.app import Parts, create_app
+from routebook.server.http.api.parts import Parts
+from routebook.server.http.app import create_app
 from routebook.server.http.context import HttpContext
 from routebook.server.http.guard import Guard
 from routebook.server.http.live.socket import PATH, LiveSocket

@@ -11,12 +11,10 @@ from litestar.params import JSONBody, QueryParameter
 from routebook.handlers import NameServer
 from routebook.server.http.api import admin_actions
 from routebook.server.http.api.admin_actions import AdminAnswer, Plan
-from routebook.server.http.api.dependencies import ContextDep, SessionsDep
 from routebook.server.http.api.login import check_csrf
 from routebook.server.http.api.parameters import NameInPath, OnlyCluster, from_path
+from routebook.server.http.api.parts import Parts, PartsDep
 from routebook.server.http.auth.authenticate import caller_of, check_page
-from routebook.server.http.auth.sessions import Sessions
-from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import error_specs
 
 HttpRequest: TypeAlias = Request[Any, Any, Any]
@@ -48,80 +46,57 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @post("/v1/admin/kv", summary="Put a KV entry", **_OPTIONS)
-async def put_kv(
-    request: HttpRequest, context: ContextDep, sessions: SessionsDep, data: JSONBody[KvEntry]
-) -> AdminAnswer:
+async def put_kv(request: HttpRequest, parts: PartsDep, data: JSONBody[KvEntry]) -> AdminAnswer:
     """Same as request code 100."""
     plan = partial(admin_actions.kv_put, namespace=data.namespace, key=data.key, value=data.value)
-    return await _apply(request, context, sessions, plan, dry_run=data.dry_run)
+    return await _apply(request, parts, plan, dry_run=data.dry_run)
 
 
 @delete("/v1/admin/kv/{namespace:str}/{key:str}", summary="Delete a KV entry", **_OPTIONS)
 async def delete_kv(
-    request: HttpRequest,
-    context: ContextDep,
-    sessions: SessionsDep,
-    namespace: NameInPath,
-    key: NameInPath,
-    dry_run: DryRun = True,
+    request: HttpRequest, parts: PartsDep, namespace: NameInPath, key: NameInPath, dry_run: DryRun = True
 ) -> AdminAnswer:
     """Same as request code 102."""
     plan = partial(admin_actions.kv_delete, namespace=from_path(namespace), key=from_path(key))
-    return await _apply(request, context, sessions, plan, dry_run=dry_run)
+    return await _apply(request, parts, plan, dry_run=dry_run)
 
 
 @post("/v1/admin/settings", summary="Change run-time settings", **_OPTIONS)
-async def change_settings(
-    request: HttpRequest, context: ContextDep, sessions: SessionsDep, data: JSONBody[NewSettings]
-) -> AdminAnswer:
+async def change_settings(request: HttpRequest, parts: PartsDep, data: JSONBody[NewSettings]) -> AdminAnswer:
     """Same as request code 318; `notes` names settings that cannot change at run time."""
     plan = partial(admin_actions.settings_update, values=data.values)
-    return await _apply(request, context, sessions, plan, dry_run=data.dry_run)
+    return await _apply(request, parts, plan, dry_run=data.dry_run)
 
 
 @post("/v1/admin/brokers/{name:str}/wipe-write", summary="Remove write permission from a broker's topics", **_OPTIONS)
-async def wipe_write(
-    request: HttpRequest, context: ContextDep, sessions: SessionsDep, name: NameInPath, data: JSONBody[Wish]
-) -> AdminAnswer:
+async def wipe_write(request: HttpRequest, parts: PartsDep, name: NameInPath, data: JSONBody[Wish]) -> AdminAnswer:
     """Same as request code 205."""
     plan = partial(admin_actions.write_permission, broker=from_path(name), restore=False)
-    return await _apply(request, context, sessions, plan, dry_run=data.dry_run)
+    return await _apply(request, parts, plan, dry_run=data.dry_run)
 
 
 @post("/v1/admin/brokers/{name:str}/restore-write", summary="Restore write permission of a broker's topics", **_OPTIONS)
-async def restore_write(
-    request: HttpRequest, context: ContextDep, sessions: SessionsDep, name: NameInPath, data: JSONBody[Wish]
-) -> AdminAnswer:
+async def restore_write(request: HttpRequest, parts: PartsDep, name: NameInPath, data: JSONBody[Wish]) -> AdminAnswer:
     """Same as request code 327."""
     plan = partial(admin_actions.write_permission, broker=from_path(name), restore=True)
-    return await _apply(request, context, sessions, plan, dry_run=data.dry_run)
+    return await _apply(request, parts, plan, dry_run=data.dry_run)
 
 
 @delete("/v1/admin/topics/{topic:str}", summary="Delete a topic's routes", **_OPTIONS)
 async def delete_topic(
-    request: HttpRequest,
-    context: ContextDep,
-    sessions: SessionsDep,
-    topic: NameInPath,
-    cluster: OnlyCluster = None,
-    dry_run: DryRun = True,
+    request: HttpRequest, parts: PartsDep, topic: NameInPath, cluster: OnlyCluster = None, dry_run: DryRun = True
 ) -> AdminAnswer:
     """Same as request code 216."""
     plan = partial(admin_actions.topic_delete, topic=from_path(topic), cluster=cluster or None)
-    return await _apply(request, context, sessions, plan, dry_run=dry_run)
+    return await _apply(request, parts, plan, dry_run=dry_run)
 
 
 async def _apply(
-    request: HttpRequest,
-    context: HttpContext,
-    sessions: Sessions,
-    make_plan: Callable[[NameServer], Plan],
-    *,
-    dry_run: bool,
+    request: HttpRequest, parts: Parts, make_plan: Callable[[NameServer], Plan], *, dry_run: bool
 ) -> AdminAnswer:
     """Check the request and the caller, then show or apply the planned change."""
     check_page(request)
-    caller = caller_of(request)
+    context, caller = parts.context, caller_of(request)
     admin_actions.check_admin(context, caller)
-    check_csrf(request, sessions)
+    check_csrf(request, parts.sessions)
     return await admin_actions.apply(context, caller, make_plan(context.nameserver), dry_run=dry_run)

@@ -20,8 +20,8 @@ from litestar.response import Stream
 from routebook.journal.read.backwards import Page, find_newest
 from routebook.journal.read.select import Selection
 from routebook.journal.segments import list_segments
-from routebook.server.http.api.dependencies import ContextDep, JournalDep, ThreadsDep
 from routebook.server.http.api.parameters import Names, SmallLimit, parse_selection, parse_time
+from routebook.server.http.api.parts import PartsDep
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError, error_specs, response_spec
 from routebook.server.http.live.hub import MINUTE_KINDS
@@ -45,8 +45,7 @@ Seq = Annotated[int | None, QueryParameter(ge=0, le=2**63 - 1, description="a se
 )
 async def events(
     request: Request[Any, Any, Any],
-    context: ContextDep,
-    journal: JournalDep,
+    parts: PartsDep,
     topic: Names = None,
     broker: Names = None,
     kind: Names = None,
@@ -58,12 +57,12 @@ async def events(
     """Server-sent events: each journal record with its sequence number as `id`; see docs/http.md for the format."""
     wanted = parse_selection(kinds=kind, brokers=broker, topics=topic)
     after = _parse_id(request.headers.get("last-event-id") or last_event_id)
-    limit = context.nameserver.settings.http_watchers
-    if context.watchers >= limit:
+    limit = parts.context.nameserver.settings.http_watchers
+    if parts.context.watchers >= limit:
         raise ApiError(503, f"{limit} watchers are connected", "retry later, or raise routebook.http.watchers")
-    stream = EventStream(context.feed, journal, wanted)
+    stream = EventStream(parts.context.feed, parts.journal, wanted)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return Stream(_counted(context, stream.chunks(after)), media_type=MEDIA_TYPE, headers=headers)
+    return Stream(_counted(parts.context, stream.chunks(after)), media_type=MEDIA_TYPE, headers=headers)
 
 
 async def _counted(context: HttpContext, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
@@ -190,8 +189,7 @@ class RecordsAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 @get("/v1/records", summary="Journal records, newest first", responses=error_specs(503))
 async def records(
-    context: ContextDep,
-    threads: ThreadsDep,
+    parts: PartsDep,
     before: Seq = None,
     after: Seq = None,
     at: Annotated[str | None, QueryParameter(description="at this time or earlier: ms or ISO 8601")] = None,
@@ -201,7 +199,7 @@ async def records(
     topic: Names = None,
 ) -> RecordsAnswer:
     """Shortened records; without `kind`, per-minute counts are omitted."""
-    files, writer = context.journal_files, context.journal
+    files, writer = parts.context.journal_files, parts.context.journal
     if files is None or writer is None:
         raise ApiError(503, "the journal is off", "set routebook.journal.enabled=true")
     wanted = parse_selection(kinds=kind, brokers=broker, topics=topic)
@@ -213,7 +211,7 @@ async def records(
         excluded_kinds=MINUTE_KINDS - wanted.kinds,
     )
     try:
-        found = await threads.run(lambda: find_newest(files, page, wanted))
+        found = await parts.threads.run(lambda: find_newest(files, page, wanted))
     except OSError as problem:
         why = f"cannot read the journal: {problem.strerror or problem}"
         raise ApiError(503, why, "/v1/health shows the state of the journal") from None

@@ -9,9 +9,9 @@ from litestar.params import JSONBody
 
 from routebook.access.classes import Access
 from routebook.access.identity import Identity
-from routebook.server.http.api.dependencies import ContextDep, SessionsDep, ThrottleDep
+from routebook.server.http.api.parts import PartsDep
 from routebook.server.http.auth.authenticate import Caller, caller_of, check_page
-from routebook.server.http.auth.sessions import Session, Sessions, cookie, has_cookie
+from routebook.server.http.auth.sessions import Session, Sessions, cookie, session_secrets
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError, error_specs
 from routebook.server.observe.log import escape
@@ -44,55 +44,49 @@ class SessionAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/v1/session", summary="Current user")
-async def session(request: HttpRequest, context: ContextDep, sessions: SessionsDep) -> SessionAnswer:
-    return _answer(context, sessions.find(request.scope["headers"]), caller_of(request).identity)
+async def session(request: HttpRequest, parts: PartsDep) -> SessionAnswer:
+    return _answer(parts.context, parts.sessions.find(request.scope["headers"]), caller_of(request).identity)
 
 
 @post("/v1/session", status_code=200, summary="Log in", responses=error_specs(401, 403, 413, 415, 429))
-async def log_in(
-    request: HttpRequest,
-    context: ContextDep,
-    sessions: SessionsDep,
-    throttle: ThrottleDep,
-    data: JSONBody[Credentials],
-) -> Response[SessionAnswer]:
+async def log_in(request: HttpRequest, parts: PartsDep, data: JSONBody[Credentials]) -> Response[SessionAnswer]:
     """With an access key and its secret. Sets an HttpOnly session cookie."""
     check_page(request)
-    access, caller, now_ms = context.access, caller_of(request), context.now_ms()
+    access, caller, now_ms = parts.context.access, caller_of(request), parts.context.now_ms()
     if access is None:
         raise ApiError(403, "authentication is off", HOW_TO_ENABLE, code="authentication-off")
-    wait_s = throttle.wait_s(caller.host, now_ms)
+    wait_s = parts.throttle.wait_s(caller.host, now_ms)
     if wait_s:
-        _record_denial(context, caller, "too many failed logins")
+        _record_denial(parts.context, caller, "too many failed logins")
         raise ApiError(
             429, "too many failed logins", f"wait {wait_s} s", code="too-many-attempts", retry_after_s=wait_s
         )
     identity = access.identities.authenticate(data.access_key, data.secret_key)
     if identity is None or not identity.allows_host(caller.host):
-        throttle.failed(caller.host, now_ms)
-        _record_denial(context, caller, f"login failed as {escape(data.access_key, max_chars=64)}")
+        parts.throttle.failed(caller.host, now_ms)
+        _record_denial(parts.context, caller, f"login failed as {escape(data.access_key, max_chars=64)}")
         raise ApiError(401, "unknown access key or wrong secret", "try again", code="bad-credentials")
-    throttle.succeeded(caller.host)
-    sessions.close(request.scope["headers"])
-    secret, opened = sessions.open(identity)
-    seconds = context.nameserver.settings.console.session_s
+    parts.throttle.succeeded(caller.host)
+    parts.sessions.close(request.scope["headers"])
+    secret, opened = parts.sessions.open(identity)
+    seconds = parts.context.nameserver.settings.console.session_s
     header = cookie(secret, max_age_s=seconds, secure=_is_secure(request))
-    return Response(_answer(context, opened, identity), headers={"set-cookie": header})
+    return Response(_answer(parts.context, opened, identity), headers={"set-cookie": header})
 
 
 @delete("/v1/session", status_code=200, summary="Log out", responses=error_specs(403))
-async def log_out(request: HttpRequest, context: ContextDep, sessions: SessionsDep) -> Response[SessionAnswer]:
+async def log_out(request: HttpRequest, parts: PartsDep) -> Response[SessionAnswer]:
     check_page(request)
-    check_csrf(request, sessions)
-    sessions.close(request.scope["headers"])
+    check_csrf(request, parts.sessions)
+    parts.sessions.close(request.scope["headers"])
     header = cookie("", max_age_s=0, secure=_is_secure(request))
-    return Response(_answer(context, None, None), headers={"set-cookie": header})
+    return Response(_answer(parts.context, None, None), headers={"set-cookie": header})
 
 
 def check_csrf(request: HttpRequest, sessions: Sessions) -> None:
     """Reject a write that has a session cookie but no CSRF token. Requests with credentials need none."""
     headers = request.scope["headers"]
-    if "authorization" in request.headers or not has_cookie(headers):
+    if "authorization" in request.headers or not session_secrets(headers):
         return
     found = sessions.find(headers)
     given = request.headers.get(CSRF_HEADER, "").encode("latin-1", "replace")

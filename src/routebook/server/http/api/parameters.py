@@ -15,9 +15,8 @@ from routebook.history.query.history import History
 from routebook.journal.read.select import Selection
 from routebook.journal.record import KINDS
 from routebook.routes.state import BrokerGroup
-from routebook.server.http.context import HttpContext
+from routebook.server.http.api.parts import Parts
 from routebook.server.http.errors import ApiError
-from routebook.server.http.thread_pool import ThreadPool
 
 T = TypeVar("T")
 
@@ -65,13 +64,13 @@ def find_group(ns: NameServer, broker: str) -> BrokerGroup:
     return group
 
 
-async def query_history(context: HttpContext, threads: ThreadPool, query: Callable[[History], T]) -> T:
+async def query_history(parts: Parts, query: Callable[[History], T]) -> T:
     """Run a query of the history on a thread. Raises ApiError."""
-    history = context.history
+    history = parts.context.history
     if history is None:
         raise ApiError(503, "this server has no history", "it needs the journal: routebook.journal.enabled=true")
     try:
-        return await threads.run(lambda: query(history))
+        return await parts.threads.run(lambda: query(history))
     except (RoutebookError, OSError, sqlite3.Error) as problem:
         hint = "retry in a few seconds; /v1/health shows the state of the history"
         raise ApiError(503, f"cannot read the history: {problem}", hint) from problem

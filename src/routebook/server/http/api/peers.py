@@ -18,7 +18,7 @@ from routebook.errors import ConnectionFailed, RoutebookError, UsageError
 from routebook.model import RoutePolicy, TopicRoute
 from routebook.peers.digest import BUCKETS, BucketDigest, Digest
 from routebook.peers.monitor import PeerStatus
-from routebook.server.http.api.dependencies import ContextDep, DigestsDep, ThreadsDep
+from routebook.server.http.api.parts import ContextDep, PartsDep
 from routebook.server.http.auth.authenticate import Caller, caller_of, check_page
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError, error_specs
@@ -56,15 +56,15 @@ async def peers(context: ContextDep) -> PeersAnswer:
 
 
 @get("/v1/digest", summary="Digest of the route tables")
-async def digest(digests: DigestsDep) -> Digest:
+async def digest(parts: PartsDep) -> Digest:
     """Two NameServers with the same digest have the same brokers and routes."""
-    return await digests.digest()
+    return await parts.digests.digest()
 
 
 @get("/v1/digest/{bucket:int}", summary="Digests of the topics in one bucket", responses=error_specs(404))
-async def bucket_digest(digests: DigestsDep, bucket: Bucket) -> BucketDigest:
+async def bucket_digest(parts: PartsDep, bucket: Bucket) -> BucketDigest:
     """Shows in which topics two NameServers differ whose digests differ in this bucket."""
-    found = await digests.bucket(bucket)
+    found = await parts.digests.bucket(bucket)
     if found is None:
         raise ApiError(404, "bucket not found", f"the buckets are 0 to {BUCKETS - 1}")
     return found
@@ -116,18 +116,16 @@ async def compare_allowed(request: Request[Any, Any, Any], context: ContextDep) 
     summary="Differences between this NameServer and another one",
     responses=error_specs(403, 413, 415, 429, 502),
 )
-async def compare(
-    request: Request[Any, Any, Any], context: ContextDep, threads: ThreadsDep, data: JSONBody[CompareRequest]
-) -> CompareAnswer:
+async def compare(request: Request[Any, Any, Any], parts: PartsDep, data: JSONBody[CompareRequest]) -> CompareAnswer:
     """Requests the brokers and topics of the other NameServer, and the routes of up to 1,000 topics."""
     check_page(request)
-    address = _address(context, caller_of(request), data.address)
-    if context.comparisons >= _MAX_COMPARISONS:
+    address = _address(parts.context, caller_of(request), data.address)
+    if parts.context.comparisons >= _MAX_COMPARISONS:
         raise ApiError(429, "other comparisons are in progress", "retry in a few seconds", code="busy", retry_after_s=5)
-    context.comparisons += 1
+    parts.context.comparisons += 1
     try:
         async with asyncio.timeout(_TIMEOUT_S):
-            return await _compare(context, threads, address)
+            return await _compare(parts.context, parts.threads, address)
     except TimeoutError:
         raise ApiError(502, f"{address} did not respond in time", "retry later", code="unreachable") from None
     except ConnectionFailed as problem:
@@ -136,7 +134,7 @@ async def compare(
         why = f"{address} does not respond like a NameServer: {problem}"
         raise ApiError(502, why, "check the address", code="unreachable") from None
     finally:
-        context.comparisons -= 1
+        parts.context.comparisons -= 1
 
 
 async def _compare(context: HttpContext, threads: ThreadPool, address: "Address") -> CompareAnswer:

@@ -7,15 +7,14 @@ from litestar import MediaType, Response, get
 from litestar.params import QueryParameter
 
 from routebook.lake.status import State
-from routebook.server.http.api.dependencies import ContextDep, LakeDep
 from routebook.server.http.api.parameters import NameInPath, OnlyCluster, from_path
-from routebook.server.http.context import HttpContext
+from routebook.server.http.api.parts import Parts, PartsDep
 from routebook.server.http.errors import ApiError, error_specs, response_spec
 from routebook.server.http.lake.messages import Options, Query, ReportsAnswer
-from routebook.server.http.lake.reader import LakeReader
 from routebook.server.state.lake_status import following
 
 _STATUSES = (404, 409, 500, 503)
+_NO_OPTIONS: Final = Options()
 _RETRY_S: Final = 5  # a first build takes a minute or two
 
 
@@ -24,9 +23,9 @@ _RETRY_S: Final = 5  # a first build takes a minute or two
     summary="Available reports",
     responses={200: response_spec(ReportsAnswer, "The build and the names of the reports"), **error_specs(*_STATUSES)},
 )
-async def reports(context: ContextDep, lake: LakeDep) -> Response[bytes]:
+async def reports(parts: PartsDep) -> Response[bytes]:
     """Without a lake: 404 with the command that builds it, or 503 while `routebook up` builds it."""
-    return _json(await _query(context, lake, Query(lake=_lake(context))))
+    return await _query(parts)
 
 
 @get(
@@ -35,8 +34,7 @@ async def reports(context: ContextDep, lake: LakeDep) -> Response[bytes]:
     responses={200: response_spec(dict, "docs/lake.md describes each report"), **error_specs(*_STATUSES)},
 )
 async def report(
-    context: ContextDep,
-    lake: LakeDep,
+    parts: PartsDep,
     name: NameInPath,
     days: Annotated[int, QueryParameter(ge=1, le=3660, description="number of days")] = 30,
     zone: Annotated[str, QueryParameter(max_length=64, description="time zone of the days")] = "UTC",
@@ -46,16 +44,20 @@ async def report(
 ) -> Response[bytes]:
     """One report over the last days in the lake."""
     options = Options(days=days, zone=zone, ns=ns, cluster=cluster, limit=limit)
-    return _json(await _query(context, lake, Query(lake=_lake(context), report=from_path(name), options=options)))
+    return await _query(parts, from_path(name), options)
 
 
-async def _query(context: HttpContext, lake: LakeReader, query: Query) -> bytes:
+async def _query(parts: Parts, report: str | None = None, options: Options = _NO_OPTIONS) -> Response[bytes]:
+    home = parts.context.home
+    if home is None:
+        raise ApiError(404, "this server has no home directory and no lake", "start it with --home", code="no-lake")
     try:
-        return await lake.query(query)
+        body = await parts.lake.query(Query(lake=str(home / "lake"), report=report, options=options))
     except ApiError as error:
-        if error.problem.code != "no-lake" or context.home is None:
+        if error.problem.code != "no-lake":
             raise
-        raise _no_lake(context.home) from None
+        raise _no_lake(home) from None
+    return Response(body, media_type=MediaType.JSON)
 
 
 def _no_lake(home: Path) -> ApiError:
@@ -70,13 +72,3 @@ def _no_lake(home: Path) -> ApiError:
         return ApiError(503, why, hint, code="lake-failed")
     says = status.says or "starting"
     return ApiError(503, "the first lake build is in progress", says, code="lake-building", retry_after_s=_RETRY_S)
-
-
-def _lake(context: HttpContext) -> str:
-    if context.home is None:
-        raise ApiError(404, "this server has no home directory and no lake", "start it with --home", code="no-lake")
-    return str(context.home / "lake")
-
-
-def _json(body: bytes) -> Response[bytes]:
-    return Response(body, media_type=MediaType.JSON)

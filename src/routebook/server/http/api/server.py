@@ -9,8 +9,8 @@ from litestar.params import QueryParameter
 from routebook import __version__
 from routebook.history.query.activity import ActivityPoint
 from routebook.history.query.answers import Certainty
-from routebook.server.http.api.dependencies import ContextDep, HubDep, MetricsDep, ThreadsDep
 from routebook.server.http.api.parameters import query_history
+from routebook.server.http.api.parts import ContextDep, PartsDep
 from routebook.server.http.errors import error_specs, response_spec
 from routebook.server.http.live.overview import Overview
 from routebook.server.http.views import answers, tables
@@ -69,8 +69,8 @@ async def readyz(context: ContextDep) -> Response[answers.ReadyAnswer]:
     media_type="text/plain",
     responses={200: response_spec(str, "Prometheus text format", media_type="text/plain")},
 )
-async def metrics(prometheus: MetricsDep) -> Response[bytes]:
-    return Response(prometheus.text(), media_type=MEDIA_TYPE)
+async def metrics(parts: PartsDep) -> Response[bytes]:
+    return Response(parts.metrics.text(), media_type=MEDIA_TYPE)
 
 
 @get("/v1/server", summary="Identity, settings and table sizes of this NameServer")
@@ -97,24 +97,23 @@ async def health(context: ContextDep) -> HealthReport:
 
 
 @get("/v1/overview", summary="Key figures of this NameServer")
-async def overview(context: ContextDep, hub: HubDep) -> Overview:
-    await hub.prime()
-    return hub.overview(context.now_ms())
+async def overview(parts: PartsDep) -> Overview:
+    await parts.hub.prime()
+    return parts.hub.overview(parts.context.now_ms())
 
 
 @get("/v1/strip", summary="Activity of the last hours", responses=error_specs(503))
 async def strip(
-    context: ContextDep,
-    threads: ThreadsDep,
+    parts: PartsDep,
     hours: Annotated[int, QueryParameter(ge=1, le=24 * 31, description="number of hours")] = 24,
     steps: Annotated[int, QueryParameter(ge=1, le=1000, description="number of steps")] = 288,
 ) -> StripAnswer:
     """Per step: the number of brokers at its end, brokers that joined and left, and changes."""
-    now_ms = context.now_ms()
+    now_ms = parts.context.now_ms()
     step_ms = max(1, hours * _HOUR_MS // steps)
     from_ms = now_ms - step_ms * steps
     points, certainty = await query_history(
-        context, threads, lambda history: history.activity(from_ms=from_ms, step_ms=step_ms, steps=steps)
+        parts, lambda history: history.activity(from_ms=from_ms, step_ms=step_ms, steps=steps)
     )
     return StripAnswer(from_ms=from_ms, to_ms=now_ms, step_ms=step_ms, points=points, certainty=certainty)
 

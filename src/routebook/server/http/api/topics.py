@@ -10,7 +10,6 @@ from litestar.params import QueryParameter
 from routebook.codes import version_text
 from routebook.events import LookupMinute
 from routebook.history.query.answers import RouteTimeline
-from routebook.server.http.api.dependencies import ContextDep, HubDep, SearchDep, ThreadsDep, TopicNamesDep
 from routebook.server.http.api.parameters import (
     After,
     At,
@@ -21,6 +20,7 @@ from routebook.server.http.api.parameters import (
     parse_time,
     query_history,
 )
+from routebook.server.http.api.parts import PartsDep
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError, error_specs
 from routebook.server.http.live.hub import Hub
@@ -43,58 +43,52 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 @get("/v1/topics", summary="Topics by name, in pages", responses=error_specs())
 async def topics(
-    context: ContextDep,
-    topic_names: TopicNamesDep,
+    parts: PartsDep,
     q: Annotated[str, QueryParameter(description="only names that contain this text, ignoring case")] = "",
     broker: Annotated[str | None, QueryParameter(description="only topics with queues on this broker")] = None,
     after: After = "",
     limit: Limit = 100,
 ) -> answers.TopicsAnswer:
-    page = await topic_names.page(after=after, limit=limit, matches=_matcher(context, q, broker))
+    page = await parts.topic_names.page(after=after, limit=limit, matches=_matcher(parts.context, q, broker))
     return answers.TopicsAnswer(
-        total=len(context.nameserver.routes.topic_table),
-        topics=_summaries(context, page.names),
+        total=len(parts.context.nameserver.routes.topic_table),
+        topics=_summaries(parts.context, page.names),
         next=page.names[-1] if page.more else None,
     )
 
 
 @get("/v1/search/topics", summary="Topics whose name contains a text, best matches first", responses=error_specs())
 async def search_topics(
-    context: ContextDep,
-    topic_search: SearchDep,
+    parts: PartsDep,
     q: Annotated[str, QueryParameter(description="part of the name, ignoring case")] = "",
     limit: SmallLimit = 50,
 ) -> SearchAnswer:
-    found = await topic_search.find(q, limit)
+    found = await parts.topic_search.find(q, limit)
     return SearchAnswer(
         q=q,
-        total=len(context.nameserver.routes.topic_table),
+        total=len(parts.context.nameserver.routes.topic_table),
         matches=found.total,
-        topics=_summaries(context, found.names),
+        topics=_summaries(parts.context, found.names),
     )
 
 
 @get("/v1/routes/{topic:str}", summary="A topic's route, now or at a past time", responses=error_specs(404, 503))
-async def route(context: ContextDep, threads: ThreadsDep, topic: NameInPath, at: At = None) -> answers.RouteAnswer:
+async def route(parts: PartsDep, topic: NameInPath, at: At = None) -> answers.RouteAnswer:
     topic = from_path(topic)
     if at is not None:
         at_ms = parse_time(at)
-        return tables.past_route(await query_history(context, threads, lambda history: history.route_at(topic, at_ms)))
-    found = tables.route(context.nameserver, topic)
+        return tables.past_route(await query_history(parts, lambda history: history.route_at(topic, at_ms)))
+    found = tables.route(parts.context.nameserver, topic)
     if found is None:
         raise ApiError(404, "no broker has this topic", "search with /v1/topics?q=; ?at= returns a past route")
-    return answers.RouteAnswer(topic=topic, at_ms=context.now_ms(), route=found)
+    return answers.RouteAnswer(topic=topic, at_ms=parts.context.now_ms(), route=found)
 
 
 @get("/v1/routes/{topic:str}/history", summary="Changes of a topic's route", responses=error_specs(503))
-async def route_history(
-    context: ContextDep, threads: ThreadsDep, topic: NameInPath, limit: Limit = 20, before: Before = None
-) -> RouteTimeline:
+async def route_history(parts: PartsDep, topic: NameInPath, limit: Limit = 20, before: Before = None) -> RouteTimeline:
     """The newest versions of a route, newest first: validity, changes and cause."""
     topic, before_ms = from_path(topic), None if before is None else parse_time(before)
-    return await query_history(
-        context, threads, lambda history: history.timeline(topic, limit=limit, before_ms=before_ms)
-    )
+    return await query_history(parts, lambda history: history.timeline(topic, limit=limit, before_ms=before_ms))
 
 
 def _matcher(context: HttpContext, q: str, broker: str | None) -> Callable[[str], bool] | None:
@@ -158,12 +152,12 @@ class MissesAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/v1/topics/{topic:str}/demand", summary="Clients that look up a topic", responses=error_specs())
-async def demand(context: ContextDep, hub: HubDep, topic: NameInPath) -> DemandAnswer:
+async def demand(parts: PartsDep, topic: NameInPath) -> DemandAnswer:
     """Look-ups of the last 15 minutes, since this start at the earliest; the lake has older ones."""
-    name, now_ms = from_path(topic), context.now_ms()
+    name, now_ms = from_path(topic), parts.context.now_ms()
     clients: dict[tuple[str, str, int], AskingClient] = {}
     others = 0
-    for row in _lookups(context, hub, now_ms):
+    for row in _lookups(parts.context, parts.hub, now_ms):
         if row.others:
             others += row.count
         if row.topic != name or row.others:
@@ -182,7 +176,7 @@ async def demand(context: ContextDep, hub: HubDep, topic: NameInPath) -> DemandA
     ranked = sorted(clients.values(), key=lambda one: (-one.lookups, one.client))
     return DemandAnswer(
         topic=name,
-        since_ms=_since_ms(hub, now_ms),
+        since_ms=_since_ms(parts.hub, now_ms),
         to_ms=now_ms,
         lookups=sum(one.lookups for one in ranked),
         misses=sum(one.misses for one in ranked),
@@ -193,18 +187,18 @@ async def demand(context: ContextDep, hub: HubDep, topic: NameInPath) -> DemandA
 
 
 @get("/v1/misses", summary="Topics with no-route look-ups", responses=error_specs())
-async def misses(context: ContextDep, hub: HubDep, limit: SmallLimit = 50) -> MissesAnswer:
+async def misses(parts: PartsDep, limit: SmallLimit = 50) -> MissesAnswer:
     """No-route look-ups of the last 15 minutes: mistyped names, topics not created yet, brokers that are down."""
-    now_ms = context.now_ms()
+    now_ms = parts.context.now_ms()
     found: dict[str, tuple[int, int, set[str]]] = {}
-    for row in _lookups(context, hub, now_ms):
+    for row in _lookups(parts.context, parts.hub, now_ms):
         if row.misses and not row.others:
             missed, lookups, clients = found.get(row.topic, (0, 0, set()))
             found[row.topic] = (missed + row.misses, lookups + row.count, clients | {row.client})
     ranked = sorted(found.items(), key=lambda one: (-one[1][0], one[0]))[:limit]
-    queues = context.nameserver.routes.queues
+    queues = parts.context.nameserver.routes.queues
     return MissesAnswer(
-        since_ms=_since_ms(hub, now_ms),
+        since_ms=_since_ms(parts.hub, now_ms),
         to_ms=now_ms,
         topics=[
             MissedTopic(

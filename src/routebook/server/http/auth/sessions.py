@@ -49,7 +49,7 @@ class Sessions:
 
     def find(self, headers: Iterable[tuple[bytes, bytes]]) -> Session | None:
         """The unexpired session of a request's cookie."""
-        for secret in _secrets(headers):
+        for secret in session_secrets(headers):
             session = self._sessions.get(_key(secret))
             if session is not None and session.expires_ms > self._context.now_ms():
                 return session
@@ -64,7 +64,7 @@ class Sessions:
         return identity if identity is not None and identity.allows_host(host) else None
 
     def close(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        for secret in _secrets(headers):
+        for secret in session_secrets(headers):
             self._sessions.pop(_key(secret), None)
 
 
@@ -74,11 +74,7 @@ def cookie(secret: str, *, max_age_s: int, secure: bool) -> str:
     return f"{name}={secret}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Strict{flag}"
 
 
-def has_cookie(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    return bool(_secrets(headers))
-
-
-def _secrets(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
+def session_secrets(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
     found = []
     for name, value in headers:
         if name.lower() != b"cookie":

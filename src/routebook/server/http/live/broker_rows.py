@@ -42,11 +42,11 @@ class BrokerRow(msgspec.Struct, frozen=True, kw_only=True):
     role: str  # master, slave, acting
     state: BrokerState
     last_seen_ms: int
-    timeout_ms: int
-    version: str | None
-    data_version: int | None
-    topics: int
-    since_ms: int | None
+    timeout_ms: int = 0
+    version: str | None = None
+    data_version: int | None = None
+    topics: int = 0
+    since_ms: int | None = None
     down_at_ms: int | None = None
     reason: str | None = None
 
@@ -81,11 +81,6 @@ def broker_rows(ns: NameServer, recent: RecentActivity, now_ms: int) -> dict[str
             role="master" if lost.broker_id == MASTER_ID else "slave",
             state=BrokerState.DOWN,
             last_seen_ms=lost.at_ms,
-            timeout_ms=0,
-            version=None,
-            data_version=None,
-            topics=0,
-            since_ms=None,
             down_at_ms=lost.at_ms,
             reason=lost.reason,
         )

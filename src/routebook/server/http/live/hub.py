@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Final
 
 import msgspec
@@ -13,19 +14,8 @@ from routebook.journal.read.select import Selection
 from routebook.journal.record import Record
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError
+from routebook.server.http.live import messages
 from routebook.server.http.live.broker_rows import BrokerRow, broker_rows
-from routebook.server.http.live.messages import (
-    BeatsNow,
-    BrokersChanged,
-    Events,
-    Hello,
-    Message,
-    OverviewNow,
-    Snapshot,
-    Stopping,
-    encode_message,
-    summarize,
-)
 from routebook.server.http.live.overview import Overview, Rates, make_overview
 from routebook.server.http.live.recent_activity import LOST_MS, RecentActivity
 from routebook.server.http.live.tab import STOPPING, Tab
@@ -77,7 +67,7 @@ class Hub:
         self.take_in()
         self._stopped = True
         for tab in self._tabs:
-            tab.push(encode_message(Stopping(resume_after=self.seq)), seq=self.seq)
+            tab.push(messages.encode_message(messages.Stopping(resume_after=self.seq)), seq=self.seq)
             tab.end(STOPPING, "the server is stopping")
 
     def join(self, tab: Tab) -> tuple[str, str]:
@@ -94,7 +84,7 @@ class Hub:
             tab.end(STOPPING, "the server is stopping")
         else:
             self._schedule()
-        return encode_message(self._hello(now_ms)), self._snapshot_text(now_ms)
+        return messages.encode_message(self._hello(now_ms)), self._snapshot_text(now_ms)
 
     def leave(self, tab: Tab) -> None:
         self._tabs.discard(tab)
@@ -155,7 +145,7 @@ class Hub:
             self._overview_ms = now_ms
             self._overview = self.overview(now_ms)
             self._snapshot = None
-            self._push(OverviewNow(overview=self._overview))
+            self._push(messages.OverviewNow(overview=self._overview))
         if now_ms - self._beats_ms >= _BEATS_MS:
             self._beats_ms = now_ms
             self._send_beats(now_ms)
@@ -196,7 +186,7 @@ class Hub:
             del known[key]
             self._seen.pop(key, None)
         self._snapshot = None
-        self._push(BrokersChanged(at_ms=now_ms, changed=changed, gone=gone))
+        self._push(messages.BrokersChanged(at_ms=now_ms, changed=changed, gone=gone))
 
     def _send_beats(self, now_ms: int) -> None:
         moved = {}
@@ -206,7 +196,7 @@ class Hub:
                 self._rows[key] = msgspec.structs.replace(self._rows[key], last_seen_ms=row.last_seen_ms)
         if moved:
             self._snapshot = None
-            self._push(BeatsNow(at_ms=now_ms, seen=moved))
+            self._push(messages.BeatsNow(at_ms=now_ms, seen=moved))
 
     def _send_events(self, records: list[Record]) -> None:
         selections: dict[Selection | None, list[Tab]] = {}
@@ -215,23 +205,23 @@ class Hub:
                 selections.setdefault(tab.wanted, []).append(tab)
         seq = records[-1].seq
         for wanted, tabs in selections.items():
-            selected = [summarize(record) for record in select_events(records, wanted)]
+            selected = [messages.summarize(record) for record in select_events(records, wanted)]
             if selected:
-                text = encode_message(Events(events=selected))
+                text = messages.encode_message(messages.Events(events=selected))
                 for tab in tabs:
                     tab.push(text, seq=seq)
 
-    def _push(self, message: Message) -> None:
+    def _push(self, message: messages.Message) -> None:
         if self._tabs:
-            text = encode_message(message)
+            text = messages.encode_message(message)
             for tab in self._tabs:
                 tab.push(text, seq=self.seq)
 
     # -- first messages of a console ---------------------------------------------------------------------------------
 
-    def _hello(self, now_ms: int) -> Hello:
+    def _hello(self, now_ms: int) -> messages.Hello:
         context = self._context
-        return Hello(
+        return messages.Hello(
             ns=context.ns,
             boot=context.boot,
             version=__version__,
@@ -244,21 +234,17 @@ class Hub:
     def _snapshot_text(self, now_ms: int) -> str:
         if self._snapshot is None:
             current = self._overview or self.overview(now_ms)
-            self._snapshot = encode_message(Snapshot(at_ms=now_ms, overview=current, brokers=list(self._rows.values())))
+            self._snapshot = messages.encode_message(
+                messages.Snapshot(at_ms=now_ms, overview=current, brokers=list(self._rows.values()))
+            )
         return self._snapshot
 
     def _misses_per_s(self) -> float:
         lookups = self.recent.lookups
-        if not lookups:
+        if not lookups or self._context.now_ms() - lookups[-1].minute_ms > 2 * _MINUTE_MS:
             return 0.0
-        minute_ms, misses = lookups[-1].minute_ms, 0
-        if self._context.now_ms() - minute_ms > 2 * _MINUTE_MS:
-            return 0.0
-        for row in reversed(lookups):
-            if row.minute_ms != minute_ms:
-                break
-            misses += row.misses
-        return round(misses / 60, 2)
+        newest = takewhile(lambda row: row.minute_ms == lookups[-1].minute_ms, reversed(lookups))
+        return round(sum(row.misses for row in newest) / 60, 2)
 
 
 def select_events(records: Iterable[Record], wanted: Selection | None) -> list[Record]:

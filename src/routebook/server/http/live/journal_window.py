@@ -152,7 +152,7 @@ class _Buffer:
         return self._entries[-1].seq if self._entries else self.after
 
     def entries(self, seq: int) -> list[Entry]:
-        begin = bisect_right(self._entries, seq, key=_seq_of)
+        begin = bisect_right(self._entries, seq, key=lambda entry: entry.seq)
         return self._entries[begin : begin + _BATCH_RECORDS]
 
     def add(self, fresh: list[Entry]) -> None:
@@ -220,7 +220,3 @@ def _items(files: Files, *, after: int) -> Iterator[Item | None]:
 
 def _missing(first: int, last: int, why: str, *, certain: bool = True) -> Entry:
     return Entry(last, None, missing=Missing(first=first, last=last, why=why, certain=certain))
-
-
-def _seq_of(entry: Entry) -> int:
-    return entry.seq

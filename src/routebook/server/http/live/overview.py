@@ -114,7 +114,7 @@ def make_overview(
         states[row.state] += 1
         if row.state is BrokerState.DOWN and row.id == MASTER_ID and row.name not in routes.group_table:
             without_master.add(row.name)
-    sizes = routes.sizes()
+    sizes, journal = routes.sizes(), context.journal
     return Overview(
         at_ms=now_ms,
         ready=report.ready,
@@ -133,7 +133,7 @@ def make_overview(
             active=preservation.since_ms is not None, silent=len(preservation.silent), since_ms=preservation.since_ms
         ),
         peers=_peers(report.parts.get("peers")),
-        journal=_journal(context),
+        journal=None if journal is None else msgspec.convert(journal.status(), JournalSummary, from_attributes=True),
         connections=len(context.traffic.connections),
         consoles=consoles,
     )
@@ -145,9 +145,3 @@ def _peers(part: Part | None) -> PeerCounts | None:
     counts = {name: int(value) for name, value in part.facts.items() if isinstance(value, int | float)}
     states = ("agrees", "differs", "diverged", "unreachable")
     return PeerCounts(total=counts.get("peers", 0), **{state: counts.get(state, 0) for state in states})
-
-
-def _journal(context: HttpContext) -> JournalSummary | None:
-    if context.journal is None:
-        return None
-    return msgspec.convert(context.journal.status(), JournalSummary, from_attributes=True)

@@ -3,17 +3,14 @@
 Label values are bounded: unsupported request codes are `other`, brokers are counted by state, not by name.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
 from typing import Final
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
-from prometheus_client.metrics_core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    InfoMetricFamily,
-    Metric,
-)
+from prometheus_client.metrics_core import CounterMetricFamily as Counter
+from prometheus_client.metrics_core import GaugeMetricFamily as Gauge
+from prometheus_client.metrics_core import HistogramMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from routebook import __version__
@@ -60,24 +57,24 @@ class Metrics(Collector):
     def _traffic(self) -> Iterator[Metric]:
         traffic = self._context.traffic
         requests, responses = traffic.counts.totals()
-        yield _counters("routebook_requests", "Requests by kind.", "kind", _by_kind(requests))
-        yield _counters("routebook_responses", "Responses by response code.", "code", _by_response(responses))
+        yield _counters("routebook_requests", "Requests by kind.", "kind", _by_name(requests, RequestCode))
+        yield _counters("routebook_responses", "Responses by response code.", "code", _by_name(responses, ResponseCode))
         latencies = traffic.latencies
         seconds = HistogramMetricFamily(
             "routebook_request_seconds",
             "Time from reading a request to writing its response, by kind; `several`: several requests in one read.",
             labels=["kind"],
         )
-        by_kind = {_kind(code): histogram for code, histogram in latencies.by_code.items()}
+        by_kind = {_name(code, RequestCode): histogram for code, histogram in latencies.by_code.items()}
         for kind, histogram in {**by_kind, "other": latencies.others, "several": latencies.several}.items():
             if any(histogram.counts):
                 _add_histogram(seconds, [kind], histogram)
         yield seconds
-        yield _gauge("routebook_connections", "Open connections to the NameServer port.", len(traffic.connections))
-        yield _gauge(
+        yield Gauge("routebook_connections", "Open connections to the NameServer port.", len(traffic.connections))
+        yield Gauge(
             "routebook_connections_held_back", "Connections whose peer does not read its responses.", traffic.blocked
         )
-        yield _counter("routebook_connections_accepted", "Connections accepted since the start.", traffic.accepted)
+        yield Counter("routebook_connections_accepted", "Connections accepted since the start.", traffic.accepted)
         lag = HistogramMetricFamily("routebook_event_loop_delay_seconds", "Event loop lag, four samples a second.")
         _add_histogram(lag, [], self._context.loop_lag.histogram)
         yield lag
@@ -88,64 +85,58 @@ class Metrics(Collector):
         yield _counters("routebook_limits_exceeded", "Rejections by limit.", "limit", counts)
         denials = self._context.denials
         denied = 0 if denials is None else denials.total
-        yield _counter("routebook_requests_denied", "Requests denied for lack of permission, including HTTP.", denied)
+        yield Counter("routebook_requests_denied", "Requests denied for lack of permission, including HTTP.", denied)
 
     def _tables(self) -> Iterator[Metric]:
         ns = self._context.nameserver
         sizes = ns.routes.sizes()
-        yield _gauge("routebook_topics", "Topics with a route.", sizes.topics)
-        yield _gauge("routebook_broker_groups", "Broker groups.", sizes.groups)
-        yield _gauge(
+        yield Gauge("routebook_topics", "Topics with a route.", sizes.topics)
+        yield Gauge("routebook_broker_groups", "Broker groups.", sizes.groups)
+        yield Gauge(
             "routebook_broker_groups_without_master", "Broker groups without a master.", len(groups_without_master(ns))
         )
-        yield _gauge("routebook_clusters", "Clusters.", sizes.clusters)
-        yield _gauge("routebook_kv_entries", "Entries of the KV configuration.", len(ns.kv))
-        yield _counter("routebook_route_changes", "Changes of the route tables.", ns.routes.revision)
-        yield _gauge("routebook_route_cache_bytes", "Memory used by encoded routes.", ns.cache.bytes_held)
-        yield _counter(
+        yield Gauge("routebook_clusters", "Clusters.", sizes.clusters)
+        yield Gauge("routebook_kv_entries", "Entries of the KV configuration.", len(ns.kv))
+        yield Counter("routebook_route_changes", "Changes of the route tables.", ns.routes.revision)
+        yield Gauge("routebook_route_cache_bytes", "Memory used by encoded routes.", ns.cache.bytes_held)
+        yield Counter(
             "routebook_route_cache_encoded", "Routes encoded because the cache had no fresh entry.", ns.cache.encoded
         )
 
     def _brokers(self) -> Iterator[Metric]:
         now_ms = self._context.now_ms()
-        states = dict.fromkeys(MemberState, 0)
+        states: dict[str, int] = dict.fromkeys(MemberState, 0)
         ages_ms = []
         for lease in self._context.nameserver.routes.lease_table.values():
             ages_ms.append(max(0, now_ms - lease.last_update_ms))
             for seat in lease.memberships.values():
                 states[state_of(lease, seat, now_ms)] += 1
-        brokers = GaugeMetricFamily("routebook_brokers", "Brokers by state.", labels=["state"])
-        for state, count in states.items():
-            brokers.add_metric([state.value], count)
-        yield brokers
-        age = GaugeMetricFamily(
-            "routebook_heartbeat_age_seconds", "Time since a broker's last heartbeat.", labels=["quantile"]
-        )
+        yield _gauges("routebook_brokers", "Brokers by state.", "state", states)
         ages_ms.sort()
-        for share, quantile in _AGE_QUANTILES if ages_ms else ():
-            age.add_metric([quantile], ages_ms[min(len(ages_ms) - 1, int(share * len(ages_ms)))] / 1000)
-        yield age
+        ages_s = {
+            quantile: ages_ms[min(len(ages_ms) - 1, int(share * len(ages_ms)))] / 1000
+            for share, quantile in (_AGE_QUANTILES if ages_ms else ())
+        }
+        yield _gauges("routebook_heartbeat_age_seconds", "Time since a broker's last heartbeat.", "quantile", ages_s)
 
     def _watchers(self) -> Iterator[Metric]:
         feed = self._context.feed
-        yield _gauge("routebook_watchers", "Open event streams and consoles.", self._context.watchers)
-        yield _counter(
+        yield Gauge("routebook_watchers", "Open event streams and consoles.", self._context.watchers)
+        yield Counter(
             "routebook_watchers_dropped", "Event streams dropped because the reader was too slow.", feed.dropped
         )
-        yield _counter("routebook_events", "Events since the start.", feed.published)
-        requests = CounterMetricFamily("routebook_http_requests", "HTTP requests.", labels=["route", "status"])
+        yield Counter("routebook_events", "Events since the start.", feed.published)
+        requests = Counter("routebook_http_requests", "HTTP requests.", labels=["route", "status"])
         for (route, status), count in self._context.http_requests.items():
             requests.add_metric([route, str(status)], count)
         yield requests
 
     def _health(self) -> Iterator[Metric]:
         report = self._context.health.report()
-        yield _gauge("routebook_ready", "1 if the server is ready for clients.", int(report.ready))
-        health = GaugeMetricFamily("routebook_health", "0 ok, 1 degraded, 2 failed.", labels=["part"])
-        for name, part in report.parts.items():
-            health.add_metric([name], SEVERITY[part.condition])
-        yield health
-        facts = GaugeMetricFamily("routebook_part", "Numeric facts of the health parts.", labels=["part", "fact"])
+        yield Gauge("routebook_ready", "1 if the server is ready for clients.", int(report.ready))
+        conditions = {name: SEVERITY[part.condition] for name, part in report.parts.items()}
+        yield _gauges("routebook_health", "0 ok, 1 degraded, 2 failed.", "part", conditions)
+        facts = Gauge("routebook_part", "Numeric facts of the health parts.", labels=["part", "fact"])
         for name, part in report.parts.items():
             for fact, value in part.facts.items():
                 if isinstance(value, int | float):
@@ -173,21 +164,20 @@ def _journal(status: JournalStatus) -> Iterator[Metric]:
         "removed_segments": ("Segments removed by retention.", status.removed_segments),
     }
     for name, (text, value) in gauges.items():
-        yield _gauge(f"routebook_journal_{name}", text, value)
+        yield Gauge(f"routebook_journal_{name}", text, value)
     for name, (text, count) in counters.items():
-        yield _counter(f"routebook_journal_{name}", text, count)
+        yield Counter(f"routebook_journal_{name}", text, count)
 
 
-def _gauge(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, text, value=value)
-
-
-def _counter(name: str, text: str, value: float) -> Metric:
-    return CounterMetricFamily(name, text, value=value)
+def _gauges(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:
+    family = Gauge(name, text, labels=[label])
+    for value, number in values.items():
+        family.add_metric([value], number)
+    return family
 
 
 def _counters(name: str, text: str, label: str, counts: dict[str, int]) -> Metric:
-    family = CounterMetricFamily(name, text, labels=[label])
+    family = Counter(name, text, labels=[label])
     for value, count in counts.items():
         family.add_metric([value], count)
     return family
@@ -200,24 +190,16 @@ def _add_histogram(family: HistogramMetricFamily, labels: Iterable[str], histogr
     family.add_metric(list(labels), buckets=[*buckets, ("+Inf", total)], sum_value=histogram.total_ns / 1e9)
 
 
-def _by_kind(counts: dict[int, int]) -> dict[str, int]:
-    return _summed((_kind(code), count) for code, count in counts.items())
-
-
-def _by_response(counts: dict[int, int]) -> dict[str, int]:
-    known = {int(code): code.name.lower() for code in ResponseCode}
-    return _summed((known.get(code, "other"), count) for code, count in counts.items())
-
-
-def _kind(code: int) -> str:
-    try:
-        return RequestCode(code).name.lower()
-    except ValueError:
-        return "other"
-
-
-def _summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+def _by_name(counts: dict[int, int], codes: type[IntEnum]) -> dict[str, int]:
     sums: dict[str, int] = {}
-    for name, count in counts:
+    for code, count in counts.items():
+        name = _name(code, codes)
         sums[name] = sums.get(name, 0) + count
     return sums
+
+
+def _name(code: int, codes: type[IntEnum]) -> str:
+    try:
+        return codes(code).name.lower()
+    except ValueError:
+        return "other"
