@@ -1,5 +1,6 @@
 """The parts of the server that the HTTP port reads."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -47,6 +48,6 @@ class HttpContext:
     effects: "EffectRunner | None" = None  # applies the outcomes of administrators' requests
     wall_ms: Callable[[], int] = Clock.wall_ms
     loop_lag: LoopLag = field(default_factory=LoopLag)
-    http_requests: dict[tuple[str, int], int] = field(default_factory=dict)  # by route and status
+    http_requests: Counter[tuple[str, int]] = field(default_factory=Counter)  # by route and status
     watchers: int = 0  # open event streams and consoles
     comparisons: int = 0  # with other NameServers, in progress

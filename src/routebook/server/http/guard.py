@@ -92,6 +92,4 @@ class Guard:
         return len(hosts) == 1 and is_allowed_host(hosts[0].decode("latin-1"), self._hosts)
 
     def _count(self, template: str | None, status: int) -> None:
-        counts = self._context.http_requests
-        key = (template or _UNROUTED, status)
-        counts[key] = counts.get(key, 0) + 1
+        self._context.http_requests[template or _UNROUTED, status] += 1

@@ -120,8 +120,7 @@ class EventStream:
         """Records from the journal that the subscription does not contain."""
         if self._journal is None:
             if after < upto:
-                missing = Missing(first=after + 1, last=upto, why="the journal is off")
-                yield of_notice(missing, after=upto)
+                yield of_notice(Missing(first=after + 1, last=upto, why="the journal is off"), after=upto)
             return
         async with aclosing(self._journal.between(after, upto)) as batches:
             async for batch in batches:

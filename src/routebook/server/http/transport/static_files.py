@@ -91,8 +91,7 @@ class ConsoleFiles:
         ]
         if tag in {one.strip().removeprefix("W/") for one in request.get(b"if-none-match", "").split(",")}:
             await respond(send, 304, headers, None)
-            return
-        if gzipped is not None:
+        elif gzipped is not None:
             await respond(send, 200, [*headers, (b"content-encoding", b"gzip")], gzipped)
         else:
             await respond(send, 200, headers, asset.plain)

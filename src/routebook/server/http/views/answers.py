@@ -75,13 +75,16 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     filter_servers: list[str]
 
 
-class BrokerGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """The brokers that share one name."""
-
+class _Group(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     cluster: str
     acting_master: bool
     zone: str | None
+
+
+class BrokerGroup(_Group, frozen=True, kw_only=True):
+    """The brokers that share one name."""
+
     members: list[Member]
 
 
@@ -93,13 +96,9 @@ class BrokerAnswer(msgspec.Struct, frozen=True, kw_only=True):
     topics: int
 
 
-class PastGroup(msgspec.Struct, frozen=True, kw_only=True):
+class PastGroup(_Group, frozen=True, kw_only=True):
     """A broker group at a past time."""
 
-    name: str
-    cluster: str
-    acting_master: bool
-    zone: str | None
     addrs: dict[str, str]  # by broker id
     since_ms: int | None  # null: before the start of the journal
 
@@ -138,13 +137,9 @@ class TopicsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     next: str | None
 
 
-class RouteBroker(msgspec.Struct, frozen=True, kw_only=True):
+class RouteBroker(_Group, frozen=True, kw_only=True):
     """A broker group that has the topic, as clients see it."""
 
-    name: str
-    cluster: str
-    acting_master: bool
-    zone: str | None
     addrs: dict[str, str]  # by broker id; "0" is the master or the acting master
 
 

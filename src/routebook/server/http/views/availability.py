@@ -28,19 +28,18 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
 def by_day(sessions: Sequence[Session], runs: Iterable[ServerRun], *, from_ms: int, to_ms: int) -> list[Day]:
     """Days from `from_ms` to `to_ms` of one address, from its sessions in order."""
     running = [(max(run.from_ms, from_ms), min(to_ms if run.to_ms is None else run.to_ms, to_ms)) for run in runs]
-    up = [(session.from_ms, to_ms if session.to_ms is None else session.to_ms) for session in sessions]
+    up = _merge((session.from_ms, to_ms if session.to_ms is None else session.to_ms) for session in sessions)
     expected = _expected(sessions, to_ms)
     outages = [session.to_ms for session in sessions if session.planned is False and session.to_ms is not None]
     days = []
     for begin in range(from_ms - from_ms % _DAY_MS, to_ms, _DAY_MS):
         day = (begin, begin + _DAY_MS)
-        observed = [part for interval in running for part in _intersect([interval], [day])]
-        observed = [part for interval in expected for part in _intersect(observed, [interval])]
+        observed = list(_intersect(_intersect(running, [day]), expected))
         days.append(
             Day(
                 day=datetime.fromtimestamp(begin / 1000, UTC).date().isoformat(),
                 observed_ms=_length(observed),
-                up_ms=_length(part for interval in _merge(up) for part in _intersect(observed, [interval])),
+                up_ms=_length(_intersect(observed, up)),
                 outages=sum(day[0] <= at < day[1] and at >= from_ms for at in outages),
             )
         )
