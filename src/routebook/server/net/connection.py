@@ -13,7 +13,7 @@ from routebook.errors import ProtocolError
 from routebook.events import DownReason
 from routebook.handlers import Caller
 from routebook.server.net.connection_state import PAUSED, SERVES, Event, State, next_state
-from routebook.server.net.decoder import Decoder
+from routebook.server.net.first_bytes import Decoder
 from routebook.server.net.flow_control import FlowControl, bytes_to_read
 from routebook.server.net.request_loop import answer_deferred, answer_lookup, answer_requests
 from routebook.server.net.requester import Requester, format_address, host_of
