@@ -24,6 +24,7 @@ class Line:
     close: bool
     is_exception: bool
     is_local: bool
+    settle: bool
     notify: str | None
     frames: tuple[bytes, ...]
 
@@ -53,6 +54,7 @@ def session(name: str) -> Iterator[Line]:
                 close=row.get("close", False),
                 is_exception=row.get("exception", False),
                 is_local=row.get("local", False),
+                settle=row.get("settle", False),
                 notify=row.get("notify"),
                 frames=tuple(bytes.fromhex(frame) for frame in row.get("frames_hex", ())),
             )

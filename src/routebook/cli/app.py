@@ -13,6 +13,7 @@ COMPLETE_VARIABLE: Final = "_ROUTEBOOK_COMPLETE"
 
 COMMANDS: Final = {
     "serve": Entry("Serve", "Run a NameServer.", "serve:serve"),
+    "controller": Entry("Serve", "Run a Controller without a NameServer.", "controller:controller"),
     "up": Entry("Serve", "Run a NameServer and keep a lake up to date with its journal.", "up:up"),
     "route": Entry("Query", "Show the route of a topic.", "route:route"),
     "topics": Entry("Query", "List topics.", "topics:topics"),

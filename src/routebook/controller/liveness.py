@@ -1,5 +1,6 @@
 """Which brokers are alive: heartbeats (904) per broker, kept by each controller node for itself."""
 
+from collections.abc import Container
 from typing import Final, NamedTuple
 
 import msgspec
@@ -100,6 +101,11 @@ class LiveTable:
             del self._live[broker]
             self._forget(connection, broker)
         return sorted(gone, key=lambda row: _order(row[0]))
+
+    @property
+    def connections(self) -> Container[int]:
+        """The connections of live brokers."""
+        return self._by_connection
 
     def is_alive(self, cluster: str | None, broker: str, broker_id: int, *, now_ms: int) -> bool:
         live = self._live.get(BrokerId(cluster, broker, broker_id))

@@ -9,31 +9,78 @@ import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from routebook.errors import StartError
+from routebook.server.access.denials import Denials
+from routebook.server.clock import Clock
+from routebook.server.housekeeping import Housekeeping
 from routebook.server.http.listener import HttpListener, announce
+from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.log import get_log
-from routebook.server.server import Server
+from routebook.server.server import Server, open_identities
 from routebook.server.state.home import Home
+from routebook.server.state.recorder import Recorder
+from routebook.server.tls.contexts import TlsContexts
 from routebook.settings import Settings
+
+if TYPE_CHECKING:
+    from routebook.server.controller.node import ControllerNode
 
 _M_ARENA_MAX: Final = -8  # malloc.h
 _SWITCH_S: Final = 0.0005  # the longest that the threads of journal and history delay the event loop
 
 
-def run(settings: Settings, home: Home, *, warnings: Iterable[str] = (), cold: bool = False) -> int:
-    """Serve until a signal arrives; the exit code. Raises StartError."""
+def run_controller(settings: Settings, home: Home, *, warnings: Iterable[str] = ()) -> int:
+    """Run a Controller without a NameServer until a signal arrives; the exit code. Raises StartError."""
+    from routebook.server.controller.node import ControllerNode  # noqa: PLC0415  only with a Controller
+
+    _prepare(warnings)
+    node = ControllerNode.open(settings)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve_controller(node, settings, home))
+    return 0
+
+
+async def _serve_controller(node: "ControllerNode", settings: Settings, home: Home) -> None:
+    from routebook.server.controller.node import STANDALONE_VERSION  # noqa: PLC0415  only with a Controller
+
+    stop = _stop_on_signal()
+    clock, event_log = Clock(), EventLog(time.monotonic)
+    tls = TlsContexts(settings.tls)
+    tls.load()
+    access = open_identities(settings)
+    denials = Denials(Recorder(event_log=event_log, ns=home.ns, boot=""), clock.wall_ms)
+    await node.start(
+        clock=clock, tls=tls, denials=denials, event_log=event_log, access=access, version=STANDALONE_VERSION
+    )
+    housekeeping = Housekeeping(node.port.shared, port=node.port.number, access=access)
+    housekeeping.start()
+    _announce_controller(node, "Controller Server")
+    await stop
+    housekeeping.stop()
+    await node.stop()
+    denials.flush()
+
+
+def _prepare(warnings: Iterable[str]) -> None:
     log = get_log()
     for warning in warnings:
         log.warning(warning)
     _raise_file_limit()
     _use_one_malloc_arena()
     sys.setswitchinterval(_SWITCH_S)
+
+
+def run(settings: Settings, home: Home, *, warnings: Iterable[str] = (), cold: bool = False) -> int:
+    """Serve until a signal arrives; the exit code. Raises StartError."""
+    _prepare(warnings)
     server = Server.open(settings, home=home, cold=cold)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         reason = runner.run(_serve(server))
-    log.debug("home released", home=home.path, reason=reason)
+    get_log().debug("home released", home=home.path, reason=reason)
     return 0
 
 
@@ -44,6 +91,13 @@ async def _serve(server: Server) -> str:
     server.http_address = None if http is None else http.address
     await server.start()
     _announce(server)
+    try:
+        controller = await server.start_controller()
+    except StartError:
+        await server.stop("the Controller cannot start")
+        raise
+    if controller is not None:
+        _announce_controller(controller, "ControllerManager")
     gc.collect()
     gc.freeze()  # recovered tables live until the end: keep them out of later collections
     await server.start_history_and_peers()
@@ -80,6 +134,16 @@ def _announce(server: Server) -> None:
         sys.stdout.write(
             f"The Name Server boot success. serializeType={serialize_type}, address {server.address}\n"
             f"listening on {server.address} (nameserver)\n"
+        )
+        sys.stdout.flush()
+
+
+def _announce_controller(controller: "ControllerNode", name: str) -> None:
+    """Print Java's start line and our own."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.write(
+            f"The {name} boot success. serializeType={controller.serialize_type}\n"
+            f"listening on {controller.port.address} (controller)\n"
         )
         sys.stdout.flush()
 

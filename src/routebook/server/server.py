@@ -23,10 +23,10 @@ from routebook.server.access.denials import Denials
 from routebook.server.clock import Clock
 from routebook.server.housekeeping import Housekeeping
 from routebook.server.http.context import HttpContext
-from routebook.server.net.cluster_test import ClusterTest
 from routebook.server.net.effects import EffectRunner
-from routebook.server.net.min_broker_notices import MinBrokerNotices
 from routebook.server.net.nameserver_service import NameServerService
+from routebook.server.net.outbound.cluster_test import ClusterTest
+from routebook.server.net.outbound.min_broker_notices import MinBrokerNotices
 from routebook.server.net.port import Port
 from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.health import Health, protection_health, service_gate
@@ -44,6 +44,7 @@ from routebook.wire.command import SerializeType
 if TYPE_CHECKING:
     from routebook.peers.monitor import Peers
     from routebook.server.access.identities_file import IdentitiesFile
+    from routebook.server.controller.node import ControllerNode
 
 
 class Server:
@@ -58,15 +59,17 @@ class Server:
         event_log: EventLog,
         tls: TlsContexts,
         access: "IdentitiesFile | None",
+        controller: "ControllerNode | None" = None,
     ) -> None:
         self.nameserver = nameserver
         self.persistence = persistence
         self.access = access
+        self.controller = controller
         self._clock = clock
         self._event_log = event_log
         self._tls = tls
         self._peers: Peers | None = None
-        self._is_started = False
+        self._is_started = self._controller_started = False
         self._is_stopping = False
         self.address = ""
         self.port = 0
@@ -91,11 +94,14 @@ class Server:
             kv = load_kv(Path(settings.kv_config_path))
         tls = TlsContexts(settings.tls)
         tls.load()
-        access = _identities(settings)
+        access = open_identities(settings)
+        controller = _controller(settings)
         persistence = Persistence.open(home, settings, clock=clock, event_log=event_log, cold=cold)
         routes = None if persistence.state is None else persistence.state.routes
         nameserver = NameServer(settings, started_ms=clock.now_ms(), kv=kv, routes=routes)
-        return cls(nameserver, persistence, clock=clock, event_log=event_log, tls=tls, access=access)
+        return cls(
+            nameserver, persistence, clock=clock, event_log=event_log, tls=tls, access=access, controller=controller
+        )
 
     async def start(self) -> None:
         """Listen and serve. Raises ListenError."""
@@ -161,6 +167,18 @@ class Server:
             http_address=self.http_address,
         )
 
+    async def start_controller(self) -> "ControllerNode | None":
+        """Start the Controller of this process, after `start`; None: there is none. Raises StartError."""
+        controller = self.controller
+        if controller is None:
+            return None
+        await controller.start(
+            clock=self._clock, tls=self._tls, denials=self.denials, event_log=self._event_log, access=self.access
+        )
+        self._controller_started = True
+        self.health.add("controller", controller.health)
+        return controller
+
     async def start_history_and_peers(self) -> None:
         """Start what can wait until the server listens. Raises UsageError."""
         await self.persistence.start_history()
@@ -183,6 +201,8 @@ class Server:
         self._is_stopping = True
         self.health.hold("stop", "the server is stopping")
         port, settings = self._port, self.nameserver.settings
+        if self.controller is not None and self._controller_started:
+            await self.controller.stop()
         await port.stop_accepting()
         if settings.enable_shutdown_gracefully:
             port.shared.protection.admission.shut_down()
@@ -237,10 +257,19 @@ class Server:
             found.close(reason)
 
 
-def _identities(settings: Settings) -> "IdentitiesFile | None":
+def open_identities(settings: Settings) -> "IdentitiesFile | None":
     """The identities file; None: no authentication. Raises AccessFileError."""
     if settings.auth_file is None:
         return None
     from routebook.server.access.identities_file import IdentitiesFile  # noqa: PLC0415  only with authentication
 
     return IdentitiesFile(Path(settings.auth_file).expanduser())
+
+
+def _controller(settings: Settings) -> "ControllerNode | None":
+    """The Controller; None: it is not enabled. Raises SettingsError."""
+    if not settings.enable_controller:
+        return None
+    from routebook.server.controller.node import ControllerNode  # noqa: PLC0415  only if enabled
+
+    return ControllerNode.open(settings)

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from routebook.errors import SettingsError
+from routebook.settings.controller_settings import CONTROLLER_DEFAULTS
 from routebook.settings.java_settings import JAVA_CLIENT_TLS_KEYS, JAVA_OPTIONS
 from routebook.settings.setting import Group, Setting, show
 from routebook.settings.sources import Given, Kind, Source
@@ -29,8 +30,11 @@ class Built(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-def build(sources: Iterable[Source], *, home: str, file: str | None) -> Built:
-    """Combine the sources; later ones override earlier ones. `home` is the home folder, `file` the argument of `-c`."""
+def build(sources: Iterable[Source], *, home: str, file: str | None, is_controller: bool = False) -> Built:
+    """Combine the sources; later ones override earlier ones. `home` is the home folder, `file` the argument of `-c`.
+
+    `is_controller`: the process runs a Controller, even if enableControllerInNamesrv is false.
+    """
     values: dict[str, Value] = {setting.key: setting.default for setting in SETTINGS}
     values["rocketmqHome"] = home
     values["kvConfigPath"] = f"{home}/kvConfig.json"
@@ -38,10 +42,15 @@ def build(sources: Iterable[Source], *, home: str, file: str | None) -> Built:
     origins: dict[str, str] = {}
     foreign: dict[str, str] = {}
     warnings: list[str] = []
+    controller_keys: list[Given] = []
     for source in sources:
         warnings += source.warnings
         for given in _expanded(source.given):
             setting = BY_KEY.get(given.key)
+            if setting is None and given.key in CONTROLLER_DEFAULTS:
+                controller_keys.append(given)
+                foreign[given.key] = given.value
+                continue
             if setting is None:
                 warnings.append(_unknown(given, source.kind))
                 foreign[given.key] = given.value
@@ -53,6 +62,11 @@ def build(sources: Iterable[Source], *, home: str, file: str | None) -> Built:
                 continue  # Java: NamesrvStartup, 318 saves to the -c file, even if that names another one
             values[given.key], origins[given.key] = value, given.origin
     _check(values, origins)
+    if not (is_controller or values["enableControllerInNamesrv"]):
+        warnings += [
+            f"{given.origin}: {given.key} has no effect: enableControllerInNamesrv is false"
+            for given in controller_keys
+        ]
     warnings += _questionable(values)
     return Built(values, origins, foreign, tuple(warnings))
 
@@ -131,12 +145,6 @@ def _unknown(given: Given, kind: Kind) -> str:
 
 def _check(values: Mapping[str, Value], origins: Mapping[str, str]) -> None:
     """Raise a SettingsError for invalid combinations."""
-    if values["enableControllerInNamesrv"]:
-        raise SettingsError(
-            f"{origins['enableControllerInNamesrv']}: enableControllerInNamesrv=true is not supported;"
-            " run RocketMQ's Controller beside Routebook (org.apache.rocketmq.controller.ControllerStartup, on a port"
-            " of its own), give the brokers its address as controllerAddr, and set enableControllerInNamesrv=false"
-        )
     if values["routebook.tls.mode"] == "disabled" or values["routebook.tls.testMode"]:
         return
     missing = [key for key in ("routebook.tls.keyPath", "routebook.tls.certPath") if not values[key]]

@@ -72,6 +72,17 @@ class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
     compare: str  # peers, guarded, any
 
 
+class ControllerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the Controller stores its state; its other settings are Java's."""
+
+    engine: str  # sqlite, etcd
+    etcd_endpoints: tuple[str, ...]
+    etcd_prefix: str
+    etcd_user: str
+    etcd_password_file: str
+    etcd_ca_file: str
+
+
 class Settings:
     """All settings by key in `values`, and those that the program uses as attributes.
 
@@ -107,6 +118,18 @@ class Settings:
             delete_topic_with_broker_registration=flag["deleteTopicWithBrokerRegistration"],
             notify_min_broker_id_changed=flag["notifyMinBrokerIdChanged"],
             support_acting_master=flag["supportActingMaster"],
+        )
+
+        self.enable_controller = flag["enableControllerInNamesrv"]
+        self.controller = ControllerSettings(
+            engine=text["routebook.controller.engine"],
+            etcd_endpoints=tuple(
+                part.strip() for part in text["routebook.controller.etcdEndpoints"].split(",") if part.strip()
+            ),
+            etcd_prefix=text["routebook.controller.etcdPrefix"],
+            etcd_user=text["routebook.controller.etcdUser"],
+            etcd_password_file=text["routebook.controller.etcdPasswordFile"],
+            etcd_ca_file=text["routebook.controller.etcdCaFile"],
         )
 
         self.bind_address = text["bindAddress"]
@@ -189,9 +212,11 @@ class Settings:
         self._black_list = update_.black_list_of(text["configBlackList"])
 
     @classmethod
-    def build(cls, sources: Iterable[Source] = (), *, home: str = ".", file: str | None = None) -> "Settings":
+    def build(
+        cls, sources: Iterable[Source] = (), *, home: str = ".", file: str | None = None, is_controller: bool = False
+    ) -> "Settings":
         """Defaults, overridden by each source in order. `file` is the argument of `-c`."""
-        built = build(sources, home=home, file=file)
+        built = build(sources, home=home, file=file, is_controller=is_controller)
         return cls(values=built.values, origins=built.origins, foreign=built.foreign, warnings=built.warnings)
 
     def text(self) -> str:

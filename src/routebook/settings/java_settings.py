@@ -45,7 +45,7 @@ JAVA_SETTINGS: Final = (
         ("notifyMinBrokerIdChanged", _FLAG, False, How.RUNTIME,
          "notify brokers (905) when the lowest broker id of their group changes"),
         ("enableControllerInNamesrv", _FLAG, False, How.RESTART,
-         "must be false: run RocketMQ's Controller beside Routebook"),
+         "run a Controller in this process; see docs/controller.md"),
         ("needWaitForService", _FLAG, False, How.RUNTIME, "reject look-ups in the first seconds after the start"),
         ("waitSecondsForService", _ANY, 45, How.RUNTIME, "the number of these seconds"),
         ("deleteTopicWithBrokerRegistration", _FLAG, False, How.RUNTIME,

@@ -234,9 +234,16 @@ def test_318_saves_to_the_c_file() -> None:
     assert Settings.build([file(text)], home="/h", file="/etc/ns").kv_config_path == "/kv.json"
 
 
-def test_a_controller_in_the_nameserver_is_an_error() -> None:
-    with pytest.raises(SettingsError, match=r"ns\.properties:1: .*ControllerStartup.*controllerAddr"):
-        Settings.build([file("enableControllerInNamesrv=true")])
+def test_controller_keys_have_an_effect_only_with_a_controller() -> None:
+    text = "controllerDLegerGroup=g1"
+    (warning,) = Settings.build([file(text)]).warnings
+    assert warning == "ns.properties:1: controllerDLegerGroup has no effect: enableControllerInNamesrv is false"
+    for settings in (
+        Settings.build([file(f"{text}\nenableControllerInNamesrv=true")]),
+        Settings.build([file(text)], is_controller=True),
+    ):
+        assert settings.warnings == ()
+        assert settings.foreign == {"controllerDLegerGroup": "g1"}
 
 
 def test_javas_options_are_accepted() -> None:

@@ -7,35 +7,11 @@ import msgspec
 
 from routebook.errors import RequestError, SettingsError
 from routebook.server.controller.log import Node
+from routebook.settings import Settings
+from routebook.settings.controller_settings import CONTROLLER_DEFAULTS
+from routebook.settings.setting import Group, show
+from routebook.settings.table import BY_KEY, SETTINGS
 
-# Java: ControllerConfig. Kept and printed; those without a field below have no effect here.
-DEFAULTS: Final[dict[str, str]] = {
-    "configBlackList": "configBlackList;configStorePath",
-    "controllerDLegerGroup": "",
-    "controllerDLegerPeers": "",
-    "controllerDLegerSelfId": "",
-    "controllerRequestThreadPoolQueueCapacity": "50000",
-    "controllerStorePath": "",
-    "controllerThreadPoolNums": "16",
-    "controllerType": "DLedger",
-    "electMasterMaxRetryCount": "3",
-    "enableElectUncleanMaster": "false",
-    "isProcessReadEvent": "false",
-    "mappedFileSize": "1073741824",
-    "metricGrpcExporterIntervalInMills": "60000",
-    "metricGrpcExporterTimeOutInMills": "3000",
-    "metricLoggingExporterIntervalInMills": "10000",
-    "metricsExporterType": "DISABLE",
-    "metricsGrpcExporterHeader": "",
-    "metricsGrpcExporterTarget": "",
-    "metricsInDelta": "false",
-    "metricsLabel": "",
-    "metricsPromExporterHost": "",
-    "metricsPromExporterPort": "5557",
-    "notifyBrokerRoleChanged": "true",
-    "scanInactiveMasterInterval": "5000",
-    "scanNotActiveBrokerInterval": "5000",
-}
 _ALWAYS_BLACK_LISTED: Final = frozenset({"configBlackList", "configStorePath", "rocketmqHome"})
 
 
@@ -53,7 +29,7 @@ class ControllerConfig:
     """One node's settings. `values` holds every key as text, as 1010 prints it."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        self.values = {**DEFAULTS, **given}
+        self.values = {**CONTROLLER_DEFAULTS, **given}
         self._black_list = _ALWAYS_BLACK_LISTED | set(self.values["configBlackList"].split(";"))
         self.group = self._required("controllerDLegerGroup")
         self.self_id = self._required("controllerDLegerSelfId")
@@ -62,24 +38,59 @@ class ControllerConfig:
         if self.self_id not in {peer.id for peer in self.peers}:
             known = ", ".join(peer.id for peer in self.peers)
             raise SettingsError(f"controllerDLegerSelfId={self.self_id} is not in controllerDLegerPeers ({known})")
+        if self.values["controllerType"] != "DLedger":
+            raise SettingsError(
+                f"controllerType={self.values['controllerType']}: only DLedger is supported; set controllerType=DLedger"
+                " and controllerDLegerGroup, controllerDLegerPeers and controllerDLegerSelfId"
+            )
         self.live = self._live()
+
+    @classmethod
+    def of(cls, settings: Settings) -> "ControllerConfig":
+        """The Controller's settings in the settings of its process."""
+        values = settings.values
+        home = show(values["rocketmqHome"])
+        given = {
+            key: show(values[key])
+            for key in settings.origins
+            if BY_KEY[key].group is Group.NAMESRV and key != "configStorePath"
+        }
+        network = {setting.key: show(values[setting.key]) for setting in SETTINGS if setting.group is Group.SERVER}
+        config = cls(
+            {
+                "configStorePath": f"{home}/controller/controller.properties",
+                **given,
+                **settings.foreign,
+                **network,
+                "jraftConfig": "org.apache.rocketmq.common.JraftConfig@0",  # Java: prints the object
+                "rocketmqHome": home,
+            }
+        )
+        config.values["listenPort"] = str(config.port)  # Java: overwritten by the own entry of the peers
+        return config
+
+    @property
+    def port(self) -> int:
+        return int(self.node.address.rpartition(":")[2])
 
     @property
     def node(self) -> Node:
         """This node's own entry in controllerDLegerPeers: where it listens and what brokers are told."""
         return next(peer for peer in self.peers if peer.id == self.self_id)
 
-    def update(self, changes: Mapping[str, str]) -> None:
-        """1009: all or nothing; unknown keys have no effect, as in Java."""
+    def update(self, changes: Mapping[str, str]) -> dict[str, str]:
+        """1009: all or nothing; returns the changes. Unknown keys have no effect, as in Java."""
         if self._black_list & changes.keys():
             raise BlackListed("Can not update config in black list.")
         before = self.values
-        self.values = {**before, **{key: value for key, value in changes.items() if key in before}}
+        known = {key: value for key, value in changes.items() if key in before}
+        self.values = {**before, **known}
         try:
             self.live = self._live()
         except SettingsError as error:
             self.values = before
             raise RequestError(str(error)) from None
+        return known
 
     def text(self) -> str:
         """1010: every key and value, sorted."""

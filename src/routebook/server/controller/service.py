@@ -7,7 +7,7 @@ changes after the log has committed, so an answer never precedes its commit.
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -24,6 +24,8 @@ from routebook.server.controller.config import ControllerConfig
 from routebook.server.controller.log import Log, LogError, LogListener, NotLeader
 from routebook.wire.command import Command, Reply
 
+T = TypeVar("T")
+
 COMMIT_TIMEOUT_S: Final = 5.0
 FIRST_BROKER_SCAN_S: Final = 2.0
 WARM_UP_S: Final = 10.0  # until then the live table may lack brokers that are alive
@@ -39,7 +41,10 @@ class Committed(msgspec.Struct, frozen=True):
 
 
 class ControllerService:
-    """`notify` sends a 1008 to an address, `close` closes a connection, `on_committed` records a change."""
+    """`notify` sends a 1008 about a set to an address, `close` closes a connection, `on_committed` records a change.
+
+    `save` stores settings that 1009 changed, and returns the answer.
+    """
 
     def __init__(
         self,
@@ -47,10 +52,11 @@ class ControllerService:
         log: Log,
         *,
         now_ms: Callable[[], int],
-        notify: Callable[[str, Reply], None],
+        notify: Callable[[str, str, Reply], None],
         close: Callable[[int], None],
         on_committed: Callable[[Committed], None],
         on_leading: Callable[[bool], None] = lambda _leading: None,
+        save: Callable[[dict[str, str]], Awaitable[Reply]] | None = None,
     ) -> None:
         self.config = config
         self.log = log
@@ -60,8 +66,9 @@ class ControllerService:
         self._close = close
         self._on_committed = on_committed
         self._on_leading = on_leading
+        self._save = save
         self._locks: dict[str, asyncio.Lock] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._started_ms = 0
         self._leading = asyncio.Event()
         self._following = asyncio.Event()  # the opposite of leading
@@ -93,8 +100,8 @@ class ControllerService:
                     return Reply(body=self.config.text().encode())
                 case ControllerRequest.UPDATE_CONTROLLER_CONFIG:
                     entries = parse(decode_wire(command.body or b""))
-                    self.config.update({entry.key: entry.value for entry in entries})
-                    return Reply()
+                    changed = self.config.update({entry.key: entry.value for entry in entries})
+                    return Reply() if self._save is None or not changed else self._save(changed)
                 case code if code in LEADER_CODES:
                     return self._lead(self.machine.read(command)) if self.log.is_leader else NOT_LEADER
                 case code:
@@ -113,13 +120,15 @@ class ControllerService:
     # -- decisions -----------------------------------------------------------------------------------------------
 
     async def _lead(self, request: Any, cause: str = "request") -> Reply:
+        # a task: a commit that takes too long still ends with the state that was stored
+        task = self._spawn(self._decide(request, cause), "decision")
+        await asyncio.wait({task}, timeout=COMMIT_TIMEOUT_S)
+        if not task.done():
+            return Reply(code=ResponseCode.SYSTEM_ERROR, remark="not committed in time; try again")
         try:
-            async with asyncio.timeout(COMMIT_TIMEOUT_S):
-                return reply_of((await self._decide(request, cause)).answer)
+            return reply_of(task.result().answer)
         except NotLeader:
             return NOT_LEADER
-        except TimeoutError:
-            return Reply(code=ResponseCode.SYSTEM_ERROR, remark="not committed in time; try again")
         except LogError as error:
             return Reply(code=ResponseCode.SYSTEM_ERROR, remark=str(error))
 
@@ -140,7 +149,7 @@ class ControllerService:
             if decision.answer.code == 0 and after is not None and self.config.live.notify:
                 change = self.machine.role_change(after)
                 for address in self.machine.addresses_to_notify(after, self._now_ms()):
-                    self._notify(address, change)
+                    self._notify(name, address, change)
         return decision
 
     # -- liveness ------------------------------------------------------------------------------------------------
@@ -196,7 +205,8 @@ class ControllerService:
         begins.set()
         self._on_leading(leading)
 
-    def _spawn(self, work: Coroutine[None, None, None], name: str = "election") -> None:
+    def _spawn(self, work: Coroutine[None, None, T], name: str = "election") -> asyncio.Task[T]:
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task

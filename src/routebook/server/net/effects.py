@@ -8,8 +8,8 @@ from routebook.effects import AskProduct, CloseConnection, NotifyMinBroker, Save
 from routebook.events import DownReason
 from routebook.handlers import Caller, Outcome
 from routebook.server.access.denials import Denials
-from routebook.server.net.cluster_test import ClusterTest
-from routebook.server.net.min_broker_notices import MinBrokerNotices
+from routebook.server.net.outbound.cluster_test import ClusterTest
+from routebook.server.net.outbound.min_broker_notices import MinBrokerNotices
 from routebook.server.state.config_saver import ConfigSaver
 from routebook.server.state.recorder import Recorder
 from routebook.wire.command import Reply

@@ -26,8 +26,8 @@ class Service(Protocol):
     def broker_connections(self) -> Container[int]:
         """Connections of brokers, which are the last to be closed."""
 
-    def answer(self, command: Command, caller: Caller, now_ms: int, answer_later: AnswerLater) -> Reply | None:
+    def answer(self, command: Command, caller: Caller, now_ms: int, answer_later: AnswerLater, /) -> Reply | None:
         """Answer a request; None: `answer_later` is called with the answer."""
 
-    def connection_lost(self, caller: Caller, reason: DownReason) -> None:
+    def connection_lost(self, caller: Caller, reason: DownReason, /) -> None:
         """A connection was closed."""

@@ -134,6 +134,12 @@ class EventLog:
     def identities_file(self, what: str) -> None:
         self._log.warning("identities", what=what)
 
+    def controller_leads(self, leads: bool) -> None:
+        self._log.info("this Controller node leads" if leads else "this Controller node does not lead")
+
+    def controller_changed(self, what: str, broker: str, cause: str) -> None:
+        self._log.info("controller change", what=what, broker=broker, cause=cause)
+
     def busy(self, is_busy: bool) -> None:
         if is_busy:
             self._log.warning("overload: look-ups are answered SYSTEM_BUSY, brokers are served")

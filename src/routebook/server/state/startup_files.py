@@ -28,6 +28,7 @@ def load_settings(
     file: Path | None,
     environ: Mapping[str, str],
     options: Sequence[tuple[str, str, str]] = (),
+    is_controller: bool = False,
 ) -> Settings:
     """Merge defaults, file, environment and options; later wins. Without `file`, use namesrv.properties in `home`."""
     used = file if file is not None else home / "namesrv.properties"
@@ -38,7 +39,9 @@ def load_settings(
     tls = _tls_file(sources)
     if tls is not None:
         sources.insert(0, tls)
-    return Settings.build(sources, home=str(home), file=None if file is None else str(file))
+    return Settings.build(
+        sources, home=str(home), file=None if file is None else str(file), is_controller=is_controller
+    )
 
 
 def load_kv(path: Path) -> KvStore:

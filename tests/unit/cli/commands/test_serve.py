@@ -162,10 +162,6 @@ def test_a_public_address_is_warned_about_with_a_remedy(shell: Shell) -> None:
         ),
         (["-n", "nowhere"], "routebook: -n: routebook.productNamesrvAddr=nowhere is not HOST:PORT"),
         (["-c", "/none/at/all"], "routebook: settings file /none/at/all does not exist"),
-        (
-            ["-D", "enableControllerInNamesrv=true"],
-            "routebook: -D: enableControllerInNamesrv=true is not supported",
-        ),
     ],
 )
 def test_an_invalid_setting_is_one_line_and_exit_code_2(shell: Shell, args: list[str], message: str) -> None:
@@ -174,6 +170,12 @@ def test_an_invalid_setting_is_one_line_and_exit_code_2(shell: Shell, args: list
     assert ran.err.startswith(message)
     assert ran.err.count("\n") == 1
     assert not shell.home.exists()
+
+
+def test_a_controller_without_its_settings_is_one_line_and_exit_code_2(shell: Shell) -> None:
+    ran = shell.run("serve", "-D", "enableControllerInNamesrv=true")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "routebook: Attribute value controllerDLegerGroup of ControllerConfig is null or empty\n"
 
 
 @pytest.mark.parametrize("args", [["serve", "--lissten", "x"], ["serve", "extra"], ["sreve"]])

@@ -32,7 +32,7 @@ class Bench:
             ControllerConfig(GIVEN),
             SqliteLog(folder, Node("n0", "127.0.0.1:23510")),
             now_ms=lambda: self.now_ms,
-            notify=lambda address, change: self.sent.append((address, change)),
+            notify=lambda _name, address, change: self.sent.append((address, change)),
             close=self.closed.append,
             on_committed=self.committed.append,
         )

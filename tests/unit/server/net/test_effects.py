@@ -10,9 +10,9 @@ from routebook.events import DownReason, Event, KvChanged, RequestDenied
 from routebook.handlers import Caller, Outcome
 from routebook.journal.record import Record
 from routebook.server.access.denials import Denials
-from routebook.server.net.cluster_test import ClusterTest
 from routebook.server.net.effects import EffectRunner
-from routebook.server.net.min_broker_notices import MinBrokerNotices
+from routebook.server.net.outbound.cluster_test import ClusterTest
+from routebook.server.net.outbound.min_broker_notices import MinBrokerNotices
 from routebook.server.observe.event_log import EventLog
 from routebook.server.state.config_saver import ConfigSaver
 from routebook.server.state.recorder import Recorder

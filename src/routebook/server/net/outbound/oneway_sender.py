@@ -1,53 +1,32 @@
-"""Notifies brokers about the lowest broker id of their group (905), one-way."""
+"""Sends one-way requests to brokers, over one connection per address that is opened when there is one to send."""
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Hashable
 from typing import Final
 
 from routebook.client.addresses import parse_address
 from routebook.client.dial import Line
-from routebook.codes import FLAG_ONEWAY, RequestCode
-from routebook.effects import NotifyMinBroker
 from routebook.errors import ConnectionFailed, UsageError
 from routebook.wire.command import Command, SerializeType
 
 _MAX_RECIPIENTS: Final = 4096
-_MAX_WAITING: Final = 256  # notices per broker; the oldest are dropped first
+_MAX_WAITING: Final = 256  # requests per broker; the oldest are dropped first
 _TIMEOUT_S: Final = 3.0
 _IDLE_S: Final = 120.0  # an unused connection is closed after this time
 
 
-class MinBrokerNotices:
-    """One connection per broker address, opened when there is a notice to send."""
+class OnewaySender:
+    """One connection per broker address."""
 
-    def __init__(
-        self, *, opaques: Iterator[int], serialize_type: SerializeType, on_failure: Callable[[str, str], None]
-    ) -> None:
-        """`on_failure` receives an address and why notices could not be sent to it."""
-        self._opaques = opaques
+    def __init__(self, *, serialize_type: SerializeType, on_failure: Callable[[str, str], None]) -> None:
+        """`on_failure` receives an address and why requests could not be sent to it."""
         self._serialize_type = serialize_type
         self._on_failure = on_failure
         self._recipients: dict[str, _Recipient] = {}
-        self.own_addresses: Container[str] = ()  # this NameServer never connects to itself; Java does, every 3 s
 
-    def send(self, notice: NotifyMinBroker) -> None:
-        """Send the same frame to each recipient, as in Java."""
-        fields = {  # in the order of Java's HashMap
-            "haBrokerAddr": notice.ha_addr,
-            "offlineBrokerAddr": notice.offline_addr,
-            "minBrokerAddr": notice.min_broker_addr,
-            "minBrokerId": str(notice.min_broker_id),
-        }
-        command = Command(
-            code=RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE,
-            opaque=next(self._opaques) & 0x7FFFFFFF,
-            flag=FLAG_ONEWAY,
-            ext={key: value for key, value in fields.items() if value is not None},
-        )
-        for address in notice.recipients:
-            if address not in self.own_addresses:
-                self._recipient(address).send(command)
+    def send(self, address: str, command: Command, key: Hashable = None) -> None:
+        """Send a request. With a key it replaces one with that key that is not sent yet."""
+        self._recipient(address).send(command, object() if key is None else key)
 
     async def aclose(self) -> None:
         tasks = [recipient.task for recipient in self._recipients.values()]
@@ -76,12 +55,15 @@ class _Recipient:
         self._address = address
         self._serialize_type = serialize_type
         self._on_failure = on_failure
-        self._waiting: deque[Command] = deque(maxlen=_MAX_WAITING)
+        self._waiting: dict[Hashable, Command] = {}
         self._has_work = asyncio.Event()
-        self.task = asyncio.get_running_loop().create_task(self._run(), name=f"notices to {address}")
+        self.task = asyncio.get_running_loop().create_task(self._run(), name=f"requests to {address}")
 
-    def send(self, command: Command) -> None:
-        self._waiting.append(command)
+    def send(self, command: Command, key: Hashable) -> None:
+        self._waiting.pop(key, None)
+        self._waiting[key] = command
+        if len(self._waiting) > _MAX_WAITING:
+            del self._waiting[next(iter(self._waiting))]
         self._has_work.set()
 
     async def _run(self) -> None:
@@ -94,7 +76,7 @@ class _Recipient:
             while await self._wait_for_work():
                 await self._send_all(line)
         except TimeoutError:
-            self._on_failure(self._address, f"did not read a notice within {_TIMEOUT_S:g} s")
+            self._on_failure(self._address, f"did not read a request within {_TIMEOUT_S:g} s")
         except ConnectionFailed as failure:
             self._on_failure(self._address, failure.why)
         finally:
@@ -113,6 +95,6 @@ class _Recipient:
     async def _send_all(self, line: Line) -> None:
         while self._waiting:
             link = await line.link()
-            command = self._waiting.popleft()
+            command = self._waiting.pop(next(iter(self._waiting)))
             async with asyncio.timeout(_TIMEOUT_S):
                 await link.send(command, self._serialize_type)

@@ -4,7 +4,7 @@ import asyncio
 from itertools import count
 
 from routebook.effects import NotifyMinBroker
-from routebook.server.net.min_broker_notices import MinBrokerNotices
+from routebook.server.net.outbound.min_broker_notices import MinBrokerNotices
 from routebook.wire.command import Command, SerializeType
 from routebook.wire.peer import Peer
 from tests.support.asynchronous import asynchronous
@@ -70,7 +70,7 @@ async def test_this_nameserver_never_connects_to_itself() -> None:
     notices = MinBrokerNotices(opaques=count(), serialize_type=SerializeType.JSON, on_failure=lambda *_: fail())
     notices.own_addresses = {"127.0.0.1:9876"}
     notices.send(notice_to("127.0.0.1:9876"))
-    assert notices._recipients == {}
+    assert notices._sender._recipients == {}
     await notices.aclose()
 
 

@@ -1,0 +1,1 @@
+"""Connections that the server opens: to brokers and to another NameServer."""
