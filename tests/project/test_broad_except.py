@@ -9,7 +9,7 @@ _BROAD: Final = re.compile(r"^\s*except (?:\(?(?:Base)?Exception\b[^:]*|):(.*)$"
 
 SWALLOWING: Final = {
     "lake/spark/session.py",  # py4j has no narrower class for what the JVM throws
-    "server/controller/port_service.py",
+    "server/controller/port_service.py",  # one request
     "server/housekeeping.py",  # one task
     "server/http/lake/child.py",  # one request of the lake's reader process
     "server/http/listener.py",  # HTTP fails, the NameServer keeps serving
