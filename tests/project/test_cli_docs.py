@@ -65,6 +65,6 @@ def test_every_command_is_on_the_page() -> None:
 
 def test_every_check_of_the_doctor_is_on_the_page() -> None:
     source = "".join(path.read_text() for path in (ROOT / "src" / "routebook" / "doctor").glob("*.py"))
-    checks = set(re.findall(r'(?:error|warning|note)\)?\(\n +"(\w+)",', source))
+    checks = set(re.findall(r'(?:error|warning|note)\)?\(\s*"(\w+)",', source))
     assert len(checks) > 10
     assert checks == set(re.findall(r"^\| (\w+) \| (?!commands|here)", PAGE.read_text(), re.MULTILINE)) & checks
