@@ -178,10 +178,13 @@ class _Position:
     def batch(self) -> list[Entry]:
         """The next records; empty at the end of the journal. Blocks."""
         entries: list[Entry] = []
-        size = 0
+        size = passes = 0
         for item in self._items:
             if item is None:
-                break
+                passes += 1
+                if entries or passes > 1:
+                    break
+                continue  # that pass may have listed the folder before the newest segment was added
             entry = self._entry(item)
             if entry is not None:
                 entries.append(entry)

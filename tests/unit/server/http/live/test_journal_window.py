@@ -3,6 +3,7 @@
 import asyncio
 import errno
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import BinaryIO
 
 from routebook.journal.write.options import JournalOptions
@@ -51,6 +52,23 @@ async def test_new_records_are_found_by_the_next_read() -> None:
         some.writer.durable(11).result(20)
         assert await numbers(journal.after(5)) == [6, 7, 8, 9, 10, 11]
         assert await numbers(journal.after(10)) == [11]
+        journal.close()
+
+
+@asynchronous
+async def test_records_of_a_segment_that_is_newer_than_the_listing_of_the_folder() -> None:
+    """A full batch leaves the reader inside a listing of the folder; a segment added since is not in it."""
+    with rig(options=JournalOptions(segment_bytes=2_000)) as some:
+        fill(some, 500)  # as many as one batch
+        journal = window(some)
+        async with aclosing(journal.after(0)) as batches:
+            first = await anext(batches)
+            assert [entry.seq for entry in first] == list(range(1, 501))
+            assert some.writer is not None
+            for number in range(500, 530):
+                some.record(change(number))
+            some.writer.durable(530).result(20)
+            assert await numbers(batches) == list(range(501, 531))
         journal.close()
 
 
