@@ -49,7 +49,7 @@ def run_pytest(folder: Path, *arguments: str, ci: bool) -> str:
         "PYTHONPATH": str(ROOT),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "CI": "true" if ci else "",
-        "ROUTEBOOK_FLAKY_REPORT": str(folder / "flaky.txt"),
+        "FLAKY_REPORT": str(folder / "flaky.txt"),
     }
     command = [sys.executable, "-m", "pytest", *PLUGINS, "--rootdir", str(folder), str(folder)]
     done = subprocess.run(

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 MARKERS: Final = ("program", "third_party")
-REPORT: Final = "ROUTEBOOK_FLAKY_REPORT"
+REPORT: Final = "FLAKY_REPORT"
 """Environment variable: a file to which the names are appended, so that CI can list those of several runs."""
 
 
