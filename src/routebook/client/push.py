@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from routebook.client.http import EventStream, HttpClient
+from routebook.client.http import POSITION, EventStream, HttpClient
 from routebook.codes import ORDER_TOPIC_NAMESPACE
 from routebook.errors import RoutebookError
 from routebook.sse import ServerSentEvent
@@ -99,9 +99,11 @@ class PushStream:
                 streams.append(stream)
                 if stopped.is_set():
                     return
-                loop.call_soon_threadsafe(self._opened)
-                for event in stream:
-                    loop.call_soon_threadsafe(self._received, event)
+                for number, event in enumerate(stream.with_positions()):
+                    if number == 0:  # the server has subscribed this client before it sends anything
+                        loop.call_soon_threadsafe(self._opened)
+                    if event.name != POSITION:
+                        loop.call_soon_threadsafe(self._received, event)
 
         executor = ThreadPoolExecutor(1, thread_name_prefix="routebook-push")
         try:

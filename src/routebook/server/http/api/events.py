@@ -96,7 +96,9 @@ class EventStream:
             yield of_notice(Dropped(resume_after=self._done, why=why), after=self._done)
 
     async def _everything(self, after: int | None) -> AsyncGenerator[bytes, None]:
-        yield opening()
+        resumes = after is not None
+        if resumes:
+            yield opening()
         if after is not None and self._journal is not None:
             last_seq = self._journal.last_seq
             if after > last_seq:
@@ -108,6 +110,8 @@ class EventStream:
                         yield self._joined(batch)
                         after = batch[-1].seq
         with self._feed.subscribe(self._wanted) as subscription:
+            if not resumes:  # a client that has read the opening misses no event from there on
+                yield opening()
             if after is not None:
                 async with aclosing(self._gap(after, subscription.resume_after)) as chunks:
                     async for chunk in chunks:

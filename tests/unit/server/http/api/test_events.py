@@ -259,3 +259,15 @@ async def test_an_unreadable_journal_ends_only_the_stream() -> None:
         assert dropped.json["why"] == "cannot read the journal: Permission denied"
         files.gone = False
         assert some.feed.readers == 0
+
+
+@asynchronous
+async def test_a_new_client_misses_no_event_after_the_opening() -> None:
+    """The stream is subscribed before its first bytes are sent, so a client may look at the state when they arrive."""
+    with rig() as some:
+        chunks = EventStream(some.feed, None, EVERYTHING).chunks(None)
+        assert (await anext(chunks)).startswith(b"retry:")
+        some.record(DOWN)  # the generator has not been resumed since
+        async with asyncio.timeout(20):
+            assert b'"kind":"broker_down"' in await anext(chunks)
+        await chunks.aclose()
