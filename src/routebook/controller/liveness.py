@@ -115,15 +115,6 @@ class LiveTable:
         live = self._live.get(BrokerId(cluster, broker, broker_id))
         return Progress() if live is None else Progress(live.epoch, live.max_offset, live.priority)
 
-    def count_by_set(self, now_ms: int) -> dict[tuple[str, str], int]:
-        """Live brokers by cluster and broker name, for metrics."""
-        counts: dict[tuple[str, str], int] = {}
-        for broker, live in self._live.items():
-            if _is_alive(live, now_ms):
-                key = broker.cluster or "", broker.broker or ""
-                counts[key] = counts.get(key, 0) + 1
-        return counts
-
     def _forget(self, connection: int, broker: BrokerId) -> None:
         brokers = self._by_connection.get(connection)
         if brokers is not None:

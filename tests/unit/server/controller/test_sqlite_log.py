@@ -15,7 +15,7 @@ NODE = Node("n0", "127.0.0.1:9878")
 
 
 class Heard:
-    """What a log told its listener."""
+    """Records the callbacks of a log."""
 
     def __init__(self) -> None:
         self.sets: dict[str, BrokerSet] = {}
