@@ -99,6 +99,21 @@ DEFAULT_HEARTBEAT_TIMEOUT_MS: Final = 120_000
 ORDER_TOPIC_NAMESPACE: Final = "ORDER_TOPIC_CONFIG"
 SYNC_BROKER_MEMBER_PREFIX: Final = "rmq_sys_SYNC_BROKER_MEMBER_"
 
+AUTO_CREATE_TOPIC: Final = "TBW102"  # its route serves topics that do not exist yet
+SYSTEM_TOPICS: Final = frozenset(
+    {
+        AUTO_CREATE_TOPIC,
+        "BenchmarkTest",
+        "CHECKPOINT_TOPIC",
+        "DefaultHeartBeatSyncerTopic",
+        "OFFSET_MOVED_EVENT",
+        "SCHEDULE_TOPIC_XXXX",
+        "SELF_TEST_TOPIC",
+        "TRANS_CHECK_MAX_TIME_TOPIC",
+    }
+)
+SYSTEM_TOPIC_PREFIXES: Final = ("rmq_sys_", "RMQ_SYS_")
+
 
 def version_text(version: int) -> str:
     """The version as text, such as `5.5.0`. Java: MQVersion has two ordinals per release since 4.0, snapshot first."""

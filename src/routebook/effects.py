@@ -25,9 +25,7 @@ class CloseConnection(msgspec.Struct, frozen=True):
 
 
 class SaveKv(msgspec.Struct, frozen=True):
-    """Write this text to the KV file before the request is acknowledged."""
-
-    text: bytes
+    """Write the KV table to its file before the request is acknowledged."""
 
 
 class SaveSettings(msgspec.Struct, frozen=True):

@@ -25,6 +25,7 @@ RoutebookError
 │   ├── JournalForeign   a journal of another NameServer
 │   ├── JournalVersion   a line in a format that this release does not support
 │   └── JournalDegraded  a record could not be written: disk full, failing or read-only
+├── ArchiveError         an archive that cannot be read or written
 ├── SnapshotError        a snapshot that cannot be used
 ├── HistoryError         history is not available: no journal, or its index cannot be read
 └── StartError           the server cannot start; the message names the cause and a remedy
@@ -180,6 +181,10 @@ class JournalDegraded(JournalError):
 
 class SnapshotError(RoutebookError):
     """A snapshot cannot be used; the message describes the problem."""
+
+
+class ArchiveError(RoutebookError):
+    """The archive cannot be read or written; the message names the object and the reason."""
 
 
 class HistoryError(RoutebookError):

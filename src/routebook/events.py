@@ -1,13 +1,14 @@
 """Events: every change of the tables, in order. Pure values; the lake imports this module only.
 
-Replaying the route events of a journal rebuilds the route tables that wrote it.
+Replaying the route events of a journal rebuilds the route tables that wrote it. `controller_events` has those of the
+Controller.
 """
 
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-import msgspec
-
+from routebook.controller_events import ControllerEvent
+from routebook.event_base import BaseEvent, RequestEvent
 from routebook.model import DataVersion, TopicQueueMappingInfo
 
 
@@ -22,19 +23,7 @@ class DownReason(StrEnum):
     REPLACED = "replaced"  # another address took its id, or it moved to another cluster
 
 
-class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of all kinds; `kind` is the tag in the journal."""
-
-
-class RequestEvent(_Event, frozen=True, kw_only=True):
-    """Base of events that a request causes, with its sender if known."""
-
-    peer: str | None = None  # the address of the sender
-    who: str | None = None  # the authenticated name
-    code: int | None = None  # the request code
-
-
-class ServerStarted(_Event, frozen=True, kw_only=True, tag_field="kind", tag="server_started"):
+class ServerStarted(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="server_started"):
     """The server started.
 
     `recovered` brokers are served as before until they return or expire. With `cold` the tables started empty,
@@ -47,13 +36,13 @@ class ServerStarted(_Event, frozen=True, kw_only=True, tag_field="kind", tag="se
     cold: bool = False
 
 
-class ServerStopped(_Event, frozen=True, kw_only=True, tag_field="kind", tag="server_stopped"):
+class ServerStopped(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="server_stopped"):
     """The server shut down cleanly."""
 
     reason: str
 
 
-class BrokerUp(_Event, frozen=True, kw_only=True, tag_field="kind", tag="broker_up"):
+class BrokerUp(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="broker_up"):
     """A broker joined its group: a new address or id."""
 
     cluster: str
@@ -68,7 +57,7 @@ class BrokerUp(_Event, frozen=True, kw_only=True, tag_field="kind", tag="broker_
     filter_servers: tuple[str, ...] = ()
 
 
-class BrokerChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="broker_changed"):
+class BrokerChanged(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="broker_changed"):
     """A registered broker changed something about itself or its group; contains the complete new state."""
 
     cluster: str
@@ -84,7 +73,7 @@ class BrokerChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="br
     filter_servers: tuple[str, ...] = ()
 
 
-class BrokerReturned(_Event, frozen=True, kw_only=True, tag_field="kind", tag="broker_returned"):
+class BrokerReturned(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="broker_returned"):
     """A broker that was recovered after a restart, or kept by expiry protection, registered again.
 
     Its routes were available throughout. Changes are reported by other events.
@@ -141,7 +130,7 @@ class TopicsChanged(RequestEvent, frozen=True, kw_only=True, tag_field="kind", t
     removed: tuple[str, ...] = ()
 
 
-class MappingsChanged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="mappings_changed"):
+class MappingsChanged(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="mappings_changed"):
     """Static-topic mappings of a broker were announced, or removed with it (`removed` contains topics)."""
 
     broker: str
@@ -201,7 +190,7 @@ class RequestDenied(RequestEvent, frozen=True, kw_only=True, tag_field="kind", t
     count: int = 1
 
 
-class HeartbeatMinute(_Event, frozen=True, kw_only=True, tag_field="kind", tag="heartbeat_minute"):
+class HeartbeatMinute(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="heartbeat_minute"):
     """The heartbeats of a broker in one minute.
 
     `gaps_ms` is a histogram of the gaps that ended in this minute, by log bucket (`routebook.rollup`).
@@ -216,7 +205,7 @@ class HeartbeatMinute(_Event, frozen=True, kw_only=True, tag_field="kind", tag="
     max_gap_ms: int = 0
 
 
-class LookupMinute(_Event, frozen=True, kw_only=True, tag_field="kind", tag="lookup_minute"):
+class LookupMinute(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="lookup_minute"):
     """The look-ups of one topic by one client in one minute.
 
     With `others` the row counts all look-ups beyond the limit on keys; it has no topic and no client.
@@ -233,7 +222,7 @@ class LookupMinute(_Event, frozen=True, kw_only=True, tag_field="kind", tag="loo
     others: bool = False
 
 
-class PeerDiverged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="peer_diverged"):
+class PeerDiverged(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="peer_diverged"):
     """Another NameServer has had different routes for longer than propagation takes."""
 
     peer: str
@@ -243,14 +232,14 @@ class PeerDiverged(_Event, frozen=True, kw_only=True, tag_field="kind", tag="pee
     brokers: tuple[str, ...] = ()
 
 
-class PeerAgreed(_Event, frozen=True, kw_only=True, tag_field="kind", tag="peer_agreed"):
+class PeerAgreed(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="peer_agreed"):
     """Another NameServer has the same routes again."""
 
     peer: str
     diverged_ms: int  # duration of the difference
 
 
-class PreservationEntered(_Event, frozen=True, kw_only=True, tag_field="kind", tag="preservation_entered"):
+class PreservationEntered(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="preservation_entered"):
     """Expiry protection started: too many brokers became silent at once, and their routes are kept."""
 
     silent: int
@@ -263,11 +252,12 @@ class PreservationEnd(StrEnum):
     """Why expiry protection ended."""
 
     RETURNED = "returned"  # enough of the silent brokers sent heartbeats again
+    GONE = "gone"  # most peers miss the same brokers
     TIMED_OUT = "timed_out"  # the maximum duration was reached
     SWITCHED_OFF = "switched_off"  # disabled by a setting
 
 
-class PreservationLeft(_Event, frozen=True, kw_only=True, tag_field="kind", tag="preservation_left"):
+class PreservationLeft(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="preservation_left"):
     """Expiry protection ended: brokers that are still silent expire."""
 
     reason: PreservationEnd
@@ -276,7 +266,7 @@ class PreservationLeft(_Event, frozen=True, kw_only=True, tag_field="kind", tag=
     silent: int
 
 
-class JournalHole(_Event, frozen=True, kw_only=True, tag_field="kind", tag="journal_hole"):
+class JournalHole(BaseEvent, frozen=True, kw_only=True, tag_field="kind", tag="journal_hole"):
     """The records `first_missing` to `last_missing` are not in the journal.
 
     `count` can be larger than this range: in a long outage not every event gets a number. `certain` is false after a
@@ -315,4 +305,5 @@ Event: TypeAlias = (
     | PreservationEntered
     | PreservationLeft
     | JournalHole
+    | ControllerEvent
 )

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.compare import settings_text
 from tests.support.controller_golden import Line, decoded, session
+from tests.support.controllers import routebook_process
 from tests.support.etcd import etcd_cluster
 from tests.support.process import Process
 from tests.support.remoting_frames import Link, Reply, Request
@@ -173,24 +174,11 @@ def play(name: str, ports: Ports, addresses: dict[str, tuple[str, int]]) -> None
 @contextmanager
 def controller(home: Path, ports: Ports, node: str = "n0", *, peers: int = 1, **settings: str) -> Iterator[Process]:
     """A Controller in its own process."""
-    with _running(home, "controller", _properties(ports, node, peers, settings)) as process:
+    with routebook_process(home, "controller", _properties(ports, node, peers, settings)) as process:
         yield process
 
 
-@contextmanager
-def _running(home: Path, command: str, lines: dict[str, str], *arguments: str) -> Iterator[Process]:
-    home.mkdir(exist_ok=True)
-    file = home / "node.conf"
-    file.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
-    process = Process(command, "-c", str(file), "--home", str(home / "home"), *arguments)
-    try:
-        process.wait_for_out(r"listening on \S+ \(controller\)", timeout_s=120)
-        yield process
-    finally:
-        process.kill()
-
-
-def _properties(ports: Ports, node: str, peers: int, settings: dict[str, str]) -> dict[str, str]:
+def _properties(ports: Ports, node: str, peers: int, settings: dict[str, str]) -> dict[str, object]:
     named = [f"n{number}-127.0.0.1:{ports.free[port]}" for number, port in enumerate(JAVA_PORTS[:peers])]
     return {
         "controllerDLegerGroup": "g1",
@@ -215,7 +203,7 @@ def test_a_controller_in_the_nameserver_answers_as_java_does(tmp_path: Path) -> 
         "enableControllerInNamesrv": "true",
         "controllerStorePath": f"{tmp_path}/s",
     }
-    with _running(tmp_path / "ns", "serve", lines, "--listen", "127.0.0.1:0", "--http", "off") as process:
+    with routebook_process(tmp_path / "ns", "serve", lines, "--listen", "127.0.0.1:0", "--http", "off") as process:
         process.wait_until_listening()
         play("namesrv", ports, {"main": ("127.0.0.1", ports.free[23510]), "ns": process.address})
         assert process.stop() == 0

@@ -192,6 +192,7 @@ class World:
         """Once the journal holds all that led to it, or cannot."""
         image = capture(self.nameserver.routes)
         self.snapshots.append(encode(Snapshot(ns="n", boot="b", seq=self.recorder.last_seq, at=0, tables=image)))
+        self.moments[self.recorder.last_seq] = plain(self.nameserver.routes)  # the last events may have got no number
         self.lost = False
 
     def stop(self) -> None:

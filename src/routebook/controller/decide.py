@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from routebook.codes import ResponseCode
 from routebook.controller.codes import ControllerResponse
 from routebook.controller.election import elect
 from routebook.controller.liveness import LiveView
@@ -31,6 +32,7 @@ from routebook.controller.state import (
     apply,
 )
 
+_BAD_IDS = "Please set the option <brokerControllerIdsToClean> according to the format"
 _REJECTED = "Rejecting alter syncStateSet request because the"
 
 
@@ -59,7 +61,7 @@ def next_broker_id(state: BrokerSet | None, request: GetNextBrokerId) -> Decisio
 
 def apply_broker_id(state: BrokerSet | None, request: ApplyBrokerId) -> Decision:
     """1013. The same application again succeeds."""
-    names = {"clusterName": request.cluster, "brokerName": request.broker}
+    names = _without_nulls({"clusterName": request.cluster, "brokerName": request.broker})
     number = request.broker_id
     if state is None and number != 1:
         remark = (
@@ -74,22 +76,28 @@ def apply_broker_id(state: BrokerSet | None, request: ApplyBrokerId) -> Decision
         if taken is not None or number in state.retired or number < 1:
             remark = f"Fail to apply brokerId: {number} in broker-set: {request.broker}"
             return Decision(Answer(ControllerResponse.BROKER_ID_INVALID, remark, names))
+    cluster = request.cluster if state is None else state.cluster
+    if cluster is None:  # Java stores a set without cluster
+        return Decision(Answer(ResponseCode.SYSTEM_ERROR, "clusterName is missing"))
     address = request.check_code.partition(";")[0]
-    event = IdApplied(request.cluster, request.broker, number, address, request.check_code)
+    event = IdApplied(cluster, request.broker, number, address, request.check_code)
     return Decision(Answer(ext=names), event)
 
 
 def register_broker(state: BrokerSet | None, request: RegisterBroker, live: LiveView) -> Decision:
     """1003. The answer shows the state before a changed address is stored, and only a master that is alive."""
-    names = {"clusterName": request.cluster, "brokerName": request.broker}
+    names = _without_nulls({"clusterName": request.cluster, "brokerName": request.broker})
     if state is None:
         remark = f"Broker-set: {request.broker} hasn't been registered in controller"
         return Decision(Answer(ControllerResponse.BROKER_NEED_TO_BE_REGISTERED, remark, names))
-    replica = None if request.broker_id is None else state.replicas.get(request.broker_id)
-    if replica is None or request.broker_id is None:
-        number = "null" if request.broker_id is None else request.broker_id
-        remark = f"BrokerId: {number} hasn't been registered in broker-set: {request.broker}"
+    if request.broker_id is None:
+        return Decision(Answer(ResponseCode.SYSTEM_ERROR, "brokerId is missing or not a number"))
+    replica = state.replicas.get(request.broker_id)
+    if replica is None:
+        remark = f"BrokerId: {request.broker_id} hasn't been registered in broker-set: {request.broker}"
         return Decision(Answer(ControllerResponse.BROKER_NEED_TO_BE_REGISTERED, remark, names))
+    if request.address is None:
+        return Decision(Answer(ResponseCode.SYSTEM_ERROR, "brokerAddress is missing"))
     ext = names
     if state.master_id is not None and live.is_alive(request.cluster, state.name, state.master_id):
         master = _master_fields(state)
@@ -98,8 +106,8 @@ def register_broker(state: BrokerSet | None, request: RegisterBroker, live: Live
             **names,
             **{key: master[key] for key in ("syncStateSetEpoch", "masterEpoch")},
         }
-    changed = request.address is not None and request.address != replica.address
-    event = AddressChanged(state.name, request.broker_id, request.address or "") if changed else None
+    changed = request.address != replica.address
+    event = AddressChanged(state.name, request.broker_id, request.address) if changed else None
     return Decision(Answer(ext=ext, body=_sync_state(state)), event)
 
 
@@ -150,38 +158,45 @@ def alter_sync_state_set(state: BrokerSet | None, request: AlterSyncStateSet, li
     """1001. Checks stand in Java's order."""
     unchanged = {"newSyncStateSetEpoch": "0"}
     if state is None:
-        code = ControllerResponse.ALTER_SYNC_STATE_SET_FAILED
-        return Decision(Answer(code, "Broker metadata is not existed", unchanged))
-    refused = _refuse_alter(state, request, live)
+        failed = ControllerResponse.ALTER_SYNC_STATE_SET_FAILED
+        return Decision(Answer(failed, "Broker metadata is not existed", unchanged))
+    if request.members is None:
+        return Decision(Answer(ResponseCode.SYSTEM_ERROR, "the body is missing"))
+    refused = _refuse_alter(state, request, request.members, live)
     if refused is not None:
-        return Decision(Answer(*refused, unchanged))
+        code, remark = refused
+        return Decision(Answer(code, remark, None if code == ResponseCode.SYSTEM_ERROR else unchanged))
     epoch = state.sync_state_epoch + 1
     body = {"syncStateSet": request.members, "syncStateSetEpoch": epoch}
     answer = Answer(ext={"newSyncStateSetEpoch": str(epoch)}, body=body)
     return Decision(answer, SyncStateSetChanged(state.name, request.members))
 
 
-def _refuse_alter(state: BrokerSet, request: AlterSyncStateSet, live: LiveView) -> tuple[int, str] | None:
-    if request.members == state.sync_state_set:
+def _refuse_alter(
+    state: BrokerSet, request: AlterSyncStateSet, members: tuple[int, ...], live: LiveView
+) -> tuple[int, str] | None:
+    if members == state.sync_state_set:
         same = "The newSyncStateSet is equal with oldSyncStateSet, no needed to update syncStateSet"
         return ControllerResponse.ALTER_SYNC_STATE_SET_FAILED, same
     if state.master_id is None or request.master_id != state.master_id:
         leader = f"{_REJECTED} current leader is:{{{_java(state.master_id)}}}, not {{{_java(request.master_id)}}}"
         return ControllerResponse.INVALID_MASTER, leader
+    if request.master_epoch is None:
+        return ResponseCode.SYSTEM_ERROR, "masterEpoch is missing or not a number"
     if request.master_epoch != state.master_epoch:
         epoch = f"{_REJECTED} current master epoch is:{{{state.master_epoch}}}, not {{{request.master_epoch}}}"
         return ControllerResponse.FENCED_MASTER_EPOCH, epoch
     if request.epoch != state.sync_state_epoch:
         epoch = f"{_REJECTED} current syncStateSet epoch is:{{{state.sync_state_epoch}}}, not {{{request.epoch}}}"
         return ControllerResponse.FENCED_SYNC_STATE_SET_EPOCH, epoch
-    for number in request.members:
+    for number in members:
         if number not in state.replicas:
             missing = f"{_REJECTED} replicas {{{number}}} don't exist"
             return ControllerResponse.INVALID_REPLICAS, missing
         if not live.is_alive(state.cluster, state.name, number):
             dead = f"{_REJECTED} replicas {{{number}}} don't alive"
             return ControllerResponse.BROKER_NOT_ALIVE, dead
-    if state.master_id not in request.members:
+    if state.master_id not in members:
         lacks = f"{_REJECTED} newSyncStateSet don't contains origin leader {{{state.master_id}}}"
         return ControllerResponse.ALTER_SYNC_STATE_SET_FAILED, lacks
     return None
@@ -204,6 +219,11 @@ def sync_state_data(states: Mapping[str, BrokerSet], names: Iterable[str], live:
 def clean_broker_data(state: BrokerSet | None, request: CleanBrokerData, live: LiveView) -> Decision:
     """1011. Honours ids also for living brokers, where Java removes the whole set."""
     name, code = request.broker, ControllerResponse.INVALID_CLEAN_BROKER_METADATA
+    if state is None and request.clean_living:
+        return Decision(Answer(code, _unknown(request)))
+    if request.invalid is not None:
+        error = f'java.lang.NumberFormatException: For input string: "{request.invalid}"'
+        return Decision(Answer(code, f"{_BAD_IDS}, exception: {error}"))
     if not request.clean_living:
         if not request.broker_ids and state is not None and state.master_id is not None:
             return Decision(Answer(code, f"Broker {name} is still alive, clean up failure"))
@@ -211,8 +231,12 @@ def clean_broker_data(state: BrokerSet | None, request: CleanBrokerData, live: L
             if live.is_alive(request.cluster, name, number):
                 return Decision(Answer(code, f"Broker [{name},  {number}] is still alive, clean up failure"))
     if state is None:
-        return Decision(Answer(code, f"Broker {name} is not existed,clean broker data failure."))
-    return Decision(Answer(), ReplicasRemoved(name, request.broker_ids or None))
+        return Decision(Answer(code, _unknown(request)))
+    return Decision(Answer(), ReplicasRemoved(state.name, request.broker_ids or None))
+
+
+def _unknown(request: CleanBrokerData) -> str:
+    return f"Broker {request.broker} is not existed,clean broker data failure."
 
 
 def _master_fields(state: BrokerSet) -> dict[str, str]:

@@ -41,6 +41,14 @@ class Progress(NamedTuple):
         return self.epoch, self.max_offset, -self.priority
 
 
+class Expired(NamedTuple):
+    """A broker whose timeout has passed, its connection, and when its last heartbeat arrived."""
+
+    broker: BrokerId
+    connection: int
+    last_ms: int
+
+
 class _Live(msgspec.Struct):
     last_ms: int
     timeout_ms: int
@@ -94,13 +102,27 @@ class LiveTable:
             del self._live[broker]
         return gone
 
-    def expire(self, now_ms: int) -> list[tuple[BrokerId, int]]:
-        """Remove the brokers whose timeout has passed, and return them with their connections."""
-        gone = [(broker, live.connection) for broker, live in self._live.items() if not _is_alive(live, now_ms)]
-        for broker, connection in gone:
+    def expire(self, now_ms: int) -> list[Expired]:
+        """Remove the brokers whose timeout has passed, and return them."""
+        gone = [
+            Expired(broker, live.connection, live.last_ms)
+            for broker, live in self._live.items()
+            if not _is_alive(live, now_ms)
+        ]
+        for broker, connection, _ in gone:
             del self._live[broker]
             self._forget(connection, broker)
-        return sorted(gone, key=lambda row: _order(row[0]))
+        return sorted(gone, key=lambda row: _order(row.broker))
+
+    def last_ms(self, broker: BrokerId) -> int | None:
+        """When the last heartbeat of a broker arrived; None: it is not in the table."""
+        live = self._live.get(broker)
+        return None if live is None else live.last_ms
+
+    def extend(self, by_ms: int) -> None:
+        """Do not count a time in which this node could not receive heartbeats."""
+        for live in self._live.values():
+            live.last_ms += by_ms
 
     @property
     def connections(self) -> Container[int]:

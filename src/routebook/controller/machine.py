@@ -44,7 +44,7 @@ class Machine:
 
     def decide(self, request: Any, *, now_ms: int, allow_unclean: bool) -> Decision:
         """The answer to a request about one set, and the event to commit first."""
-        state = self.sets.get(request.broker)
+        state = None if request.broker is None else self.sets.get(request.broker)
         live = LiveView(self.live, now_ms)
         match request:
             case requests.AlterSyncStateSet():
@@ -103,6 +103,13 @@ class Machine:
         state = None if broker.broker is None else self.sets.get(broker.broker)
         return state is not None and state.master_id == broker.broker_id and state.cluster == broker.cluster
 
+    def master_seen_ms(self, name: str) -> int | None:
+        """When the last heartbeat of a set's master arrived at this node; None: unknown."""
+        state = self.sets.get(name)
+        if state is None or state.master_id is None:
+            return None
+        return self.live.last_ms(BrokerId(state.cluster, name, state.master_id))
+
     def sets_with_dead_master(self, now_ms: int) -> list[str]:
         """Sets whose recorded master is not alive while another replica is."""
         live = LiveView(self.live, now_ms)
@@ -135,5 +142,4 @@ def reply_of(answer: Answer) -> Reply:
 
 def refusal(error: BadRequest) -> Reply:
     """The answer to a request that cannot be read."""
-    code = ControllerResponse.INVALID_CLEAN_BROKER_METADATA if isinstance(error, requests.InvalidIds) else error.code
-    return Reply(code=int(code), remark=error.remark)
+    return Reply(code=int(error.code), remark=error.remark)

@@ -190,7 +190,7 @@ def test_heartbeats_expire_after_their_timeout(controller: Controller) -> None:
     controller.alive(1)
     live = controller.machine.live
     assert live.expire(NOW_MS + 10_000) == []
-    assert live.expire(NOW_MS + 10_001) == [(BrokerId(CLUSTER, NAME, 1), 1)]
+    assert live.expire(NOW_MS + 10_001) == [(BrokerId(CLUSTER, NAME, 1), 1, NOW_MS)]
     assert len(live) == 0
 
 
