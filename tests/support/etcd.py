@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
@@ -22,26 +22,37 @@ PROGRAM: Final = shutil.which("etcd") or str(_FETCHED)
 class Member:
     """One etcd process with a data folder and fixed ports, so that it can be killed and started again."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, *, host: str = "127.0.0.1", prefix: Sequence[str] = ()) -> None:
+        """`prefix`: a program that runs etcd in the namespace of `host`; there, the ports are etcd's usual ones."""
         self.name = name
         self._folder = folder / name
-        self.client_port, self.peer_port = _free_ports(2)
+        self._host, self._prefix = host, prefix
+        self.client_port, self.peer_port = (2379, 2380) if prefix else _free_ports(2)
         self.process: subprocess.Popen[bytes] | None = None
         self._log = folder / f"{name}.log"
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.client_port}"
+        return f"http://{self._host}:{self.client_port}"
 
     @property
     def peer_url(self) -> str:
-        return f"http://127.0.0.1:{self.peer_port}"
+        return f"http://{self._host}:{self.peer_port}"
 
     def start(self, cluster: str) -> None:
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
                 [
-                    *(PROGRAM, "--name", self.name, "--data-dir", str(self._folder), "--log-level", "error"),
+                    *(
+                        *self._prefix,
+                        PROGRAM,
+                        "--name",
+                        self.name,
+                        "--data-dir",
+                        str(self._folder),
+                        "--log-level",
+                        "error",
+                    ),
                     *("--listen-client-urls", self.url, "--advertise-client-urls", self.url),
                     *("--listen-peer-urls", self.peer_url, "--initial-advertise-peer-urls", self.peer_url),
                     *("--initial-cluster", cluster, "--initial-cluster-state", "new"),
@@ -60,8 +71,8 @@ class Member:
 class Cluster:
     """One or three members."""
 
-    def __init__(self, folder: Path, size: int) -> None:
-        self.members = [Member(f"e{number}", folder) for number in range(size)]
+    def __init__(self, members: Sequence[Member]) -> None:
+        self.members = list(members)
         self._initial = ",".join(f"{member.name}={member.peer_url}" for member in self.members)
 
     @property
@@ -95,7 +106,7 @@ class Cluster:
 @contextmanager
 def etcd_cluster(folder: Path, size: int) -> Iterator[Cluster]:
     require_tool("etcd", path=PROGRAM)
-    with Cluster(folder, size) as cluster:
+    with Cluster([Member(f"e{number}", folder) for number in range(size)]) as cluster:
         yield cluster
 
 

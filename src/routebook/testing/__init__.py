@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from routebook.testing.fake_broker import FakeBroker
+    from routebook.testing.local_controller import LocalController
     from routebook.testing.local_nameserver import LocalNameServer
 
-__all__ = ["FakeBroker", "LocalNameServer"]
+__all__ = ["FakeBroker", "LocalController", "LocalNameServer"]
 
-_MODULE_OF: Final = {"FakeBroker": "fake_broker", "LocalNameServer": "local_nameserver"}
+_MODULE_OF: Final = {
+    "FakeBroker": "fake_broker",
+    "LocalController": "local_controller",
+    "LocalNameServer": "local_nameserver",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""pytest fixtures: `nameserver`, `make_nameserver`, `fake_broker`. Imports Routebook only when one is used."""
+"""pytest fixtures: `nameserver`, `make_nameserver`, `fake_broker`, `controller`. They import Routebook on first use."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -8,6 +8,7 @@ import pytest
 
 if TYPE_CHECKING:
     from routebook.testing.fake_broker import FakeBroker
+    from routebook.testing.local_controller import LocalController
     from routebook.testing.local_nameserver import LocalNameServer
 
 
@@ -29,6 +30,15 @@ def make_nameserver(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Calla
 def nameserver(make_nameserver: "Callable[..., LocalNameServer]") -> "LocalNameServer":
     """An empty NameServer on a free port of 127.0.0.1, without a journal."""
     return make_nameserver()
+
+
+@pytest.fixture
+def controller(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[LocalController]":
+    """A Controller with one node on a free port of 127.0.0.1."""
+    from routebook.testing.local_controller import LocalController  # noqa: PLC0415 - only if used
+
+    with LocalController(tmp_path_factory.mktemp("controller")) as running:
+        yield running
 
 
 @pytest.fixture

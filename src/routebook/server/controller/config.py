@@ -12,6 +12,10 @@ from routebook.settings.controller_settings import CONTROLLER_DEFAULTS
 from routebook.settings.setting import Group, show
 from routebook.settings.table import BY_KEY, SETTINGS
 
+MAX_INT: Final = 2**31 - 1
+MAX_LONG: Final = 2**63 - 1
+MAX_SCAN_S: Final = 86_400.0
+_LONGS: Final = frozenset({"scanInactiveMasterInterval", "scanNotActiveBrokerInterval"})
 _ALWAYS_BLACK_LISTED: Final = frozenset({"configBlackList", "configStorePath", "rocketmqHome"})
 
 
@@ -34,7 +38,7 @@ class ControllerConfig:
         self.group = self._required("controllerDLegerGroup")
         self.self_id = self._required("controllerDLegerSelfId")
         self.peers = _parse_peers(self._required("controllerDLegerPeers"))
-        self.broker_scan_s = self._number("scanNotActiveBrokerInterval") / 1000
+        self.broker_scan_s = self._interval_s("scanNotActiveBrokerInterval")
         if self.self_id not in {peer.id for peer in self.peers}:
             known = ", ".join(peer.id for peer in self.peers)
             raise SettingsError(f"controllerDLegerSelfId={self.self_id} is not in controllerDLegerPeers ({known})")
@@ -78,19 +82,30 @@ class ControllerConfig:
         """This node's own entry in controllerDLegerPeers: where it listens and what brokers are told."""
         return next(peer for peer in self.peers if peer.id == self.self_id)
 
-    def update(self, changes: Mapping[str, str]) -> dict[str, str]:
-        """1009: all or nothing; returns the changes. Unknown keys have no effect, as in Java."""
+    def unreachable_address(self, bind_address: str) -> str | None:
+        """What is wrong with the own entry in controllerDLegerPeers, which brokers connect to; None: nothing."""
+        host = self.node.address.rpartition(":")[0]
+        if not _is_loopback(host) or _is_loopback(bind_address):
+            return None
+        return (
+            f"controllerDLegerPeers has {self.node.address} for this node: brokers on other hosts cannot connect to it;"
+            " use an address that they can reach"
+        )
+
+    def update(self, changes: Mapping[str, str]) -> tuple[dict[str, str], str | None]:
+        """1009: the changed values, and a remark about those that were not applied. Java ignores unknown keys, too."""
         if self._black_list & changes.keys():
             raise BlackListed("Can not update config in black list.")
-        before = self.values
-        known = {key: value for key, value in changes.items() if key in before}
-        self.values = {**before, **known}
-        try:
-            self.live = self._live()
-        except SettingsError as error:
-            self.values = before
-            raise RequestError(str(error)) from None
-        return known
+        changed: dict[str, str] = {}
+        problems: list[str] = []
+        for key in changes.keys() & self.values.keys():
+            try:
+                changed[key] = _normal(key, changes[key])
+            except SettingsError as error:
+                problems.append(str(error))
+        self.values = {**self.values, **changed}
+        self.live = self._live()
+        return changed, f"not applied: {'; '.join(sorted(problems))}" if problems else None
 
     def text(self) -> str:
         """1010: every key and value, sorted."""
@@ -108,7 +123,7 @@ class ControllerConfig:
             linearizable_reads=self._flag("isProcessReadEvent"),
             notify=self._flag("notifyBrokerRoleChanged"),
             max_elections=max(1, self._number("electMasterMaxRetryCount")),
-            master_scan_s=self._number("scanInactiveMasterInterval") / 1000,
+            master_scan_s=self._interval_s("scanInactiveMasterInterval"),
         )
 
     def _required(self, key: str) -> str:
@@ -120,14 +135,11 @@ class ControllerConfig:
     def _flag(self, key: str) -> bool:
         return self.values[key].strip().lower() == "true"
 
+    def _interval_s(self, key: str) -> float:
+        return min(self._number(key) / 1000, MAX_SCAN_S)
+
     def _number(self, key: str) -> int:
-        try:
-            number = int(self.values[key])
-        except ValueError:
-            raise SettingsError(f"{key}={self.values[key]}: not a number") from None
-        if number < 1:
-            raise SettingsError(f"{key}={number}: must be at least 1")
-        return number
+        return int(_normal(key, self.values[key]))
 
 
 class BlackListed(RequestError):
@@ -146,3 +158,26 @@ def _parse_peers(text: str) -> tuple[Node, ...]:
             raise SettingsError(f"controllerDLegerPeers: {part!r} is not ID-HOST:PORT")
         peers.append(Node(number, address))
     return tuple(peers)
+
+
+def _normal(key: str, value: str) -> str:
+    """A value as 1010 prints it; its type is that of the default. Raises SettingsError."""
+    default, text = CONTROLLER_DEFAULTS.get(key, ""), value.strip()
+    if default in ("true", "false"):
+        if text.lower() not in ("true", "false"):
+            raise SettingsError(f"{key}={value}: neither true nor false")
+        return text.lower()
+    if not default.isdigit():
+        return value
+    try:
+        number = int(text)
+    except ValueError:
+        raise SettingsError(f"{key}={value}: not a number") from None
+    highest = MAX_LONG if key in _LONGS else MAX_INT
+    if not 1 <= number <= highest:
+        raise SettingsError(f"{key}={value}: must be from 1 to {highest}")
+    return str(number)
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1", "[::1]") or host.startswith("127.")

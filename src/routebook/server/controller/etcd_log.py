@@ -4,8 +4,9 @@ PREFIX/leader      {"id", "address"} of the leader, bound to its lease
 PREFIX/sets/NAME   the state of one set, JSON
 
 A commit is one transaction: the leader key must be the one this node created, and the set's key must be at the
-revision this node has seen. A former leader can therefore never commit. A leader that could not renew its lease for
-MAX_UNRENEWED_S stops answering, by its own monotonic clock, before etcd gives the lease up.
+revision this node has seen. A former leader can therefore never commit, and a transaction that is sent twice takes
+effect once. If no answer arrives, the same transaction is sent again until its outcome is certain; where that fails,
+the node resigns, which also fences copies still on their way, and reads everything before it leads again.
 """
 
 import asyncio
@@ -17,18 +18,24 @@ from typing import Any, Final
 import msgspec
 
 from routebook.controller.state import BrokerSet, Event
-from routebook.server.controller import etcd_client as etcd
+from routebook.server.controller.etcd_client import Compacted, EtcdClient
+from routebook.server.controller.etcd_leadership import RETRY_S, Leadership
+from routebook.server.controller.etcd_messages import (
+    KeyValue,
+    Transaction,
+    WatchEvent,
+    created_at,
+    delete,
+    get,
+    modified_at,
+    put,
+)
+from routebook.server.controller.etcd_mirror import Mirror
 from routebook.server.controller.log import LogError, LogListener, Node, NotLeader
 
-LEASE_S: Final = 2
-RENEW_S: Final = 0.5
-MAX_UNRENEWED_S: Final = 1.5
-LEADER_UNKNOWN_AFTER_S: Final = 3.0
-_RETRY_S: Final = 0.2
+MAX_COMMIT_S: Final = 4.0
 
 _encode = msgspec.json.Encoder().encode
-_decode_set = msgspec.json.Decoder(BrokerSet).decode
-_decode_node = msgspec.json.Decoder(Node).decode
 
 
 class EtcdLog:
@@ -44,192 +51,191 @@ class EtcdLog:
         auth: tuple[str, str] | None = None,
     ) -> None:
         self._node = node
-        self._leader_key = f"{prefix}/leader".encode()
-        self._sets_prefix = f"{prefix}/sets/".encode()
-        self._client = etcd.EtcdClient(endpoints, verify=verify, auth=auth)
-        self._watcher = etcd.EtcdClient(endpoints, verify=verify, auth=auth)
+        self._prefix = f"{prefix}/".encode()
+        self.client = EtcdClient(endpoints, verify=verify, auth=auth)
+        self._leadership = Leadership(self.client, self._prefix + b"leader", node)
+        self._mirror = Mirror(self._prefix + b"sets/")
+        self._is_loaded = False  # in this term: only then may this node answer as the leader
         self._listener: LogListener | None = None
-        self._leader: Node | None = None
-        self._leader_seen_at = 0.0
-        self._lease = 0
-        self._created = 0  # revision at which this node created the leader key; 0: it does not lead
-        self._renewed_at = 0.0
-        self._revisions: dict[str, int] = {}  # of each set's key; absent: no key
-        self._seen: dict[str, int] = {}  # newest revision of each set, deletions included
         self._tasks: list[asyncio.Task[None]] = []
-        self._resigned = asyncio.Event()  # a commit failed in a way that needs a new campaign
-        self.problem: str | None = None
+        self._campaign_problem: str | None = None
+        self._watch_problem: str | None = None
 
     @property
     def leader(self) -> Node | None:
-        if self.is_leader:
-            return self._node
-        if self._created or time.monotonic() - self._leader_seen_at > LEADER_UNKNOWN_AFTER_S:
-            return None
-        return self._leader
+        return self._node if self.is_leader else self._leadership.other_leader
 
     @property
     def is_leader(self) -> bool:
-        return self._created != 0 and time.monotonic() - self._renewed_at < MAX_UNRENEWED_S
+        return self._is_loaded and self._leadership.is_held
+
+    @property
+    def problem(self) -> str | None:
+        return self._campaign_problem or self._leadership.renewal_problem or self._watch_problem
+
+    @property
+    def problems(self) -> dict[tuple[str, str], int]:
+        return dict(self.client.problems)
 
     async def start(self, listener: LogListener) -> None:
         self._listener = listener
         self._tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._campaign())]
 
-    async def commit(self, event: Event, state: BrokerSet | None) -> None:
-        if not self.is_leader:
-            raise NotLeader("this node does not lead")
-        name = event.broker
-        key = self._sets_prefix + name.encode("utf-8", "surrogatepass")
-        change = etcd.delete(key) if state is None else etcd.put(key, _encode(state))
-        fence = [
-            etcd.created_at(self._leader_key, self._created),
-            etcd.modified_at(key, self._revisions.get(name, 0)),
-        ]
-        try:
-            answer = await self._client.transaction(fence, [change])
-        except LogError:
-            self._resigned.set()  # whether it was committed is unknown: read everything again before deciding more
-            raise
-        if not answer.get("succeeded"):
-            self._resigned.set()
-            raise NotLeader("another node has become the leader")
-        self._note(name, int(answer["header"]["revision"]), present=state is not None)
-
     async def stop(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._lease:
-            with contextlib.suppress(LogError):
-                await self._client.revoke(self._lease)
-        self._stop_leading()
-        await self._client.close()
-        await self._watcher.close()
+        await self.client.close()
+
+    async def confirm(self) -> None:
+        if not (self.is_leader and await self._leadership.is_confirmed() and self.is_leader):
+            self._leadership.resign()
+            raise NotLeader("this node does not lead")
+
+    # -- commits -------------------------------------------------------------------------------------------------
+
+    async def commit(self, event: Event, state: BrokerSet | None) -> None:
+        if not self.is_leader:
+            raise NotLeader("this node does not lead")
+        name, term = event.broker, self._leadership.term
+        key, expected = self._mirror.key(name), self._mirror.revision(name)
+        value = None if state is None else _encode(state)
+        answer = await self._send(
+            [created_at(self._leadership.key, term), modified_at(key, expected)],
+            delete(key) if value is None else put(key, value),
+            [get(self._leadership.key), get(key)],
+            term,
+        )
+        if answer.succeeded:
+            revision = answer.header.revision
+        else:
+            leader, found = answer.found(0), answer.found(1)
+            if not _is_done(found, value, expected):
+                self._leadership.resign()
+                if leader is None or leader.create_revision != term:
+                    raise _outcome(found, expected)
+                raise LogError(f"etcd key {key!r} was changed by another program; the node reads it and leads again")
+            revision = answer.header.revision if found is None else found.mod_revision
+        if self._mirror.take(name, revision, exists=state is not None) and self._listener is not None:
+            self._listener.on_set(name, state)
+
+    async def _send(
+        self, compare: list[dict[str, Any]], change: dict[str, Any], otherwise: list[dict[str, Any]], term: int
+    ) -> Transaction:
+        """The answer to a transaction, sent until there is one. Raises LogError where its outcome stays unknown."""
+        until = time.monotonic() + MAX_COMMIT_S
+        while True:
+            try:
+                return await self.client.transaction(compare, [change], otherwise)
+            except LogError:
+                if not self.is_leader or self._leadership.term != term or time.monotonic() > until:
+                    if self._leadership.term == term:
+                        self._leadership.resign()
+                    raise
+            await asyncio.sleep(RETRY_S)
 
     # -- leadership ----------------------------------------------------------------------------------------------
 
     async def _campaign(self) -> None:
         while True:
             try:
-                if await self._try_to_lead():
+                if await self._leadership.try_to_lead():
                     await self._lead()
                     continue
+                self._campaign_problem = None
             except LogError as error:
-                self.problem = str(error)
-                self._lease = 0
-                await asyncio.sleep(_RETRY_S)
-                continue
-            self.problem = None
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._resigned.wait(), RENEW_S)  # also set when the leader key is deleted
-            self._resigned.clear()
-
-    async def _try_to_lead(self) -> bool:
-        if not self._lease or not await self._client.keep_alive(self._lease):
-            self._lease = await self._client.grant(LEASE_S)
-        started = time.monotonic()
-        answer = await self._client.transaction(
-            [etcd.created_at(self._leader_key, 0)],
-            [etcd.put(self._leader_key, _encode(self._node), lease=self._lease)],
-            [etcd.get(self._leader_key)],
-        )
-        if answer.get("succeeded"):
-            self._created, self._renewed_at = int(answer["header"]["revision"]), started
-            return True
-        found = etcd.ranged(answer)
-        if found is not None and found.value is not None:
-            self._leader, self._leader_seen_at = _decode_node(found.value), time.monotonic()
-        return False
+                self._campaign_problem = str(error)
+                self._report(error)
+                await asyncio.sleep(RETRY_S)
+            else:
+                await self._leadership.wait_for_change()
 
     async def _lead(self) -> None:
-        """Load all sets, then renew the lease until that fails."""
+        """Load all sets, and renew the lease until that fails."""
+        loading = asyncio.create_task(self._load())
         try:
-            self._resigned.clear()
-            rows, revision = await self._client.range(self._sets_prefix)
-            sets = self._take_all(rows, revision)
-            if self._listener is not None and self.is_leader:
-                self._listener.on_sets(sets)
-                self._listener.on_leading(True)
-            self.problem = None
-            while self.is_leader:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._resigned.wait(), RENEW_S)
-                    return
-                started = time.monotonic()
-                try:
-                    if not await self._client.keep_alive(self._lease):
-                        return
-                    self._renewed_at = started
-                    self.problem = None
-                except LogError as error:
-                    self.problem = str(error)
-                    await asyncio.sleep(_RETRY_S / 2)
+            while await self._leadership.wait_and_renew():
+                if loading.done():
+                    loading.result()
         finally:
+            loading.cancel()
             self._stop_leading()
-            lease, self._lease = self._lease, 0
-            with contextlib.suppress(LogError):
-                await self._client.revoke(lease)
-            self._resigned.clear()
+            await asyncio.wait({loading})
+            await self._leadership.release()
+
+    async def _load(self) -> None:
+        rows, revision = await self.client.load(self._mirror.prefix)
+        sets = self._mirror.load(rows, revision)
+        self._is_loaded, self._campaign_problem = True, None
+        if self._listener is not None:
+            self._listener.on_sets(sets)
+            self._listener.on_leading(True)
+
+    def _report(self, error: LogError) -> None:
+        if self._listener is not None:
+            self._listener.on_problem(str(error))
 
     def _stop_leading(self) -> None:
-        if self._created:
-            self._created = 0
+        if self._is_loaded:
+            self._is_loaded = False
             if self._listener is not None:
                 self._listener.on_leading(False)
 
     # -- following -----------------------------------------------------------------------------------------------
 
     async def _follow(self) -> None:
+        """Read everything, then watch; read everything again where etcd no longer has the revisions in between."""
+        seen: int | None = None
         while True:
             try:
-                rows, revision = await self._watcher.range(self._sets_prefix)
-                self._publish(self._take_all(rows, revision))
-                prefix = self._leader_key.rpartition(b"/")[0] + b"/"
-                async for changes in self._watcher.watch(prefix, from_revision=revision + 1):
-                    for change in changes:
-                        self._take(change)
+                _, revision = await self.client.get(self._leadership.key)  # from a majority: this member belongs to it
+                if seen is None or revision < seen:  # lower: etcd was restored from a backup
+                    seen = await self._read_all()
+                seen = await self._watch(seen)
+                self._watch_problem = None
+            except Compacted:
+                seen = None
             except LogError as error:
-                self.problem = str(error)
-            self._watcher.next_endpoint()
-            await asyncio.sleep(_RETRY_S)
+                self._watch_problem, seen = str(error), None
+                self._report(error)
+                await asyncio.sleep(RETRY_S)
 
-    def _publish(self, sets: dict[str, BrokerSet]) -> None:
-        if self._listener is not None and not self._created:
-            self._listener.on_sets(sets)
+    async def _read_all(self) -> int:
+        rows, revision = await self.client.load(self._mirror.prefix)
+        if not self._leadership.term:  # a leader has loaded everything, and only it commits
+            sets = self._mirror.load(rows, revision)
+            if self._listener is not None:
+                self._listener.on_sets(sets)
+        return revision
 
-    def _take(self, change: etcd.KeyValue) -> None:
-        if change.key == self._leader_key:
-            if change.value is None:
-                self._leader = None
-                self._resigned.set()  # campaign at once
-            else:
-                self._leader, self._leader_seen_at = _decode_node(change.value), time.monotonic()
-            return
-        if not change.key.startswith(self._sets_prefix):
-            return
-        name = change.key[len(self._sets_prefix) :].decode("utf-8", "surrogatepass")
-        if change.mod_revision <= self._seen.get(name, 0):
-            return
-        self._note(name, change.mod_revision, present=change.value is not None)
-        if self._listener is not None:
-            self._listener.on_set(name, None if change.value is None else _decode_set(change.value))
+    async def _watch(self, seen: int) -> int:
+        """Take changes after a revision until the watch ends; the revision of the last one."""
+        async with contextlib.aclosing(self.client.watch(self._prefix, from_revision=seen + 1)) as results:
+            async for result in results:
+                self._watch_problem = None
+                for event in result.events:
+                    self._take(event)
+                    seen = max(seen, event.kv.mod_revision)
+        return seen
 
-    def _take_all(self, rows: list[etcd.KeyValue], revision: int) -> dict[str, BrokerSet]:
-        """All sets as of one revision. A set that is known at a newer revision keeps it."""
-        sets = {}
-        for row in rows:
-            name = row.key[len(self._sets_prefix) :].decode("utf-8", "surrogatepass")
-            sets[name] = _decode_set(row.value or b"")
-            if row.mod_revision >= self._seen.get(name, 0):
-                self._note(name, row.mod_revision, present=True)
-        for name in [name for name in self._revisions if name not in sets and self._seen.get(name, 0) <= revision]:
-            self._note(name, revision, present=False)
-        return sets
+    def _take(self, event: WatchEvent) -> None:
+        if event.kv.key == self._leadership.key:
+            self._leadership.take(event)
+        elif event.kv.key.startswith(self._mirror.prefix):
+            changed = self._mirror.take_row(event.kv, is_deletion=event.is_deletion)
+            if changed is not None and self._listener is not None:
+                self._listener.on_set(*changed)
 
-    def _note(self, name: str, revision: int, *, present: bool) -> None:
-        self._seen[name] = revision
-        if present:
-            self._revisions[name] = revision
-        else:
-            self._revisions.pop(name, None)
+
+def _is_done(found: KeyValue | None, value: bytes | None, expected: int) -> bool:
+    """Whether a copy of a refused transaction has taken effect before: the key is as the transaction would leave it."""
+    if found is None or value is None:
+        return found is None and value is None
+    return found.mod_revision != expected and found.value == value
+
+
+def _outcome(found: KeyValue | None, expected: int) -> LogError | NotLeader:
+    """Another node leads: no copy of the transaction can take effect any more, but one may have."""
+    if (0 if found is None else found.mod_revision) == expected:
+        return NotLeader("another node has become the leader")
+    return LogError("another node has become the leader, and the outcome of the change is unknown; read it")

@@ -7,7 +7,7 @@ stop                  answers what has arrived, hands leadership over, and close
 
 import asyncio
 from collections import defaultdict
-from functools import partial
+from collections.abc import Hashable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -15,27 +15,35 @@ from typing import TYPE_CHECKING, Final, Self
 from routebook.codes import FLAG_ONEWAY, VERSION_5_5_0, ResponseCode
 from routebook.controller.access import needed, target_of
 from routebook.controller.codes import ControllerRequest
+from routebook.controller.machine import Machine
+from routebook.controller.overview import NodeOverview, Peer
+from routebook.controller.record import Origin
 from routebook.effects import SaveSettings
 from routebook.errors import SettingsError, StartError
 from routebook.events import DownReason
 from routebook.server.access.denials import Denials
 from routebook.server.clock import Clock
 from routebook.server.controller.config import ControllerConfig
+from routebook.server.controller.journal import ControllerJournal
 from routebook.server.controller.log import Log, LogError
 from routebook.server.controller.port_service import ControllerPortService
-from routebook.server.controller.service import Committed, ControllerService
+from routebook.server.controller.service import ControllerService
 from routebook.server.net.outbound.oneway_sender import OnewaySender
 from routebook.server.net.port import Port
+from routebook.server.observe.controller_meter import ControllerMeter
 from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.health import Condition, Fact, Part
 from routebook.server.state.config_saver import ConfigSaver
+from routebook.server.state.recorder import Recorder
 from routebook.server.tls.contexts import TlsContexts
 from routebook.settings import Settings
+from routebook.settings.current import ControllerSettings
 from routebook.wire.command import Command, Reply, SerializeType
 
 if TYPE_CHECKING:
     from routebook.server.access.identities_file import IdentitiesFile
 
+NO_CONNECTION: Final = -1
 STANDALONE_VERSION: Final = 0  # Java: a Controller in its own process writes version 0 into all headers
 
 
@@ -61,6 +69,7 @@ class ControllerNode:
         tls: TlsContexts,
         denials: Denials,
         event_log: EventLog,
+        recorder: Recorder,
         access: "IdentitiesFile | None",
         version: int = VERSION_5_5_0,
     ) -> None:
@@ -68,8 +77,11 @@ class ControllerNode:
         settings, config = self._settings, self.config
         self._opaques, self._version = count(), version
         self._sender = OnewaySender(
-            serialize_type=SerializeType[settings.serialize_type], on_failure=event_log.unreachable
+            serialize_type=SerializeType[settings.serialize_type],
+            on_failure=event_log.unreachable,
+            on_result=self._notified,
         )
+        self._journal = journal = ControllerJournal(recorder, config, clock)
         store = Path(config.values["configStorePath"])
         self._saver = ConfigSaver(kv_path=store, settings_path=store)  # it has no KV
         self.service = ControllerService(
@@ -78,8 +90,9 @@ class ControllerNode:
             now_ms=clock.now_ms,
             notify=self._notify,
             close=self._close,
-            on_committed=partial(_log_change, event_log),
-            on_leading=event_log.controller_leads,
+            on_committed=journal.committed,
+            on_leading=lambda leads: journal.leads(leads, self.service.machine.sets.values),
+            on_problem=event_log.controller_problem,
             save=self._save,
         )
         authorizer = None
@@ -89,7 +102,12 @@ class ControllerNode:
             rules = AccessRules(needed, lambda command: target_of(self.service.machine.sets, command))
             authorizer = Authorizer(access, rules, denials)
         self.port = Port(
-            ControllerPortService(self.service, exceeded=self.exceeded, on_failure=event_log.request_failed),
+            ControllerPortService(
+                self.service,
+                max_name_length=settings.name_length,
+                exceeded=self.exceeded,
+                on_failure=event_log.request_failed,
+            ),
             settings,
             clock=clock,
             tls=tls,
@@ -99,6 +117,8 @@ class ControllerNode:
             authorizer=authorizer,
             version=version,
         )
+        if (problem := config.unreachable_address(settings.bind_address)) is not None:
+            event_log.controller_address(problem)
         self.port.open(settings.bind_address, config.port, option="controllerDLegerPeers")
         try:
             store.parent.mkdir(parents=True, exist_ok=True)
@@ -120,6 +140,47 @@ class ControllerNode:
         await self._sender.aclose()
         await self._saver.close()
 
+    @property
+    def machine(self) -> Machine:
+        return self.service.machine
+
+    @property
+    def meter(self) -> ControllerMeter:
+        return self.service.meter
+
+    @property
+    def etcd_problems(self) -> Mapping[tuple[str, str], int]:
+        return self.log.problems
+
+    def overview(self) -> NodeOverview:
+        """What this node shows about itself."""
+        config, leader = self.config, self.log.leader
+        return NodeOverview(
+            group=config.group,
+            node=config.self_id,
+            address=config.node.address,
+            engine=self._settings.controller.engine,
+            is_leader=self.log.is_leader,
+            leader=None if leader is None else f"{leader.id} at {leader.address}",
+            peers=[
+                Peer(
+                    id=peer.id,
+                    address=peer.address,
+                    leads=leader is not None and peer.id == leader.id,
+                    is_self=peer.id == config.self_id,
+                )
+                for peer in config.peers
+            ],
+            problem=self.log.problem,
+            unclean_elections=config.live.allow_unclean,
+            live_brokers=len(self.machine.live),
+        )
+
+    async def ask(self, command: Command, origin: Origin) -> Reply:
+        """Answer a request like the port."""
+        answer = self.service.answer(command, NO_CONNECTION, origin)
+        return answer if isinstance(answer, Reply) else await answer
+
     def health(self) -> Part:
         """The health component `controller`."""
         service, log = self.service, self.log
@@ -129,8 +190,8 @@ class ControllerNode:
             "leader": None if leader is None else leader.id,
             "sets": len(service.machine.sets),
             "live_brokers": len(service.machine.live),
-            "elections": service.elections.get("new_master_elected", 0),
-            "elections_without_master": service.elections.get("no_master_elected", 0),
+            "sets_without_master": sum(state.master_id is None for state in service.machine.sets.values()),
+            "commits": service.meter.commits["committed"],
         }
         if log.problem is not None:
             return Part(Condition.DEGRADED, f"{log.problem}; brokers keep their roles until it is available", facts)
@@ -149,17 +210,21 @@ class ControllerNode:
         )
         self._sender.send(address, command, key=name)
 
+    def _notified(self, address: str, command: Command, key: Hashable, why: str | None) -> None:
+        epoch = command.field("masterEpoch") or "0"
+        self._journal.notified(str(key), address, int(epoch), why)
+
     def _close(self, connection: int) -> None:
         found = self.port.shared.traffic.connections.get(connection)
         if found is not None:
             found.close(DownReason.EXPIRED)
 
-    async def _save(self, changed: dict[str, str]) -> Reply:
+    async def _save(self, changed: dict[str, str], remark: str | None) -> Reply:
         done: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._saver.save(SaveSettings(changed), done.set_result)
         problem = await done
         if problem is None:
-            return Reply()
+            return Reply(remark=remark)
         remark = f"the change is in effect, but will be lost at the next restart: {problem}"
         return Reply(code=ResponseCode.SYSTEM_ERROR, remark=remark)
 
@@ -184,20 +249,27 @@ def _make_log(settings: Settings, config: ControllerConfig) -> Log:
         chosen.etcd_endpoints,
         config.node,
         prefix=chosen.etcd_prefix or f"/routebook/{config.group}",
-        verify=_verify(chosen.etcd_ca_file),
+        verify=_verify(chosen),
         auth=_credentials(chosen.etcd_user, chosen.etcd_password_file),
     )
 
 
-def _verify(ca_file: str) -> object:
-    if not ca_file:
+def _verify(chosen: ControllerSettings) -> object:
+    """How to verify etcd: True, or a TLS context with the given files."""
+    if not (chosen.etcd_ca_file or chosen.etcd_cert_file):
         return True
-    import ssl  # noqa: PLC0415  only for HTTPS with an own CA
+    import ssl  # noqa: PLC0415  only for HTTPS with own files
 
     try:
-        return ssl.create_default_context(cafile=ca_file)
+        context = ssl.create_default_context(cafile=chosen.etcd_ca_file or None)
     except OSError as error:
-        raise SettingsError(f"routebook.controller.etcdCaFile={ca_file}: {error}") from None
+        raise SettingsError(f"routebook.controller.etcdCaFile={chosen.etcd_ca_file}: {error}") from None
+    if chosen.etcd_cert_file:
+        try:
+            context.load_cert_chain(chosen.etcd_cert_file, chosen.etcd_key_file or None)
+        except OSError as error:
+            raise SettingsError(f"routebook.controller.etcdCertFile={chosen.etcd_cert_file}: {error}") from None
+    return context
 
 
 def _credentials(user: str, password_file: str) -> tuple[str, str] | None:
@@ -207,7 +279,3 @@ def _credentials(user: str, password_file: str) -> tuple[str, str] | None:
         return user, Path(password_file).read_text().strip()
     except OSError as error:
         raise SettingsError(f"routebook.controller.etcdPasswordFile={password_file}: {error.strerror}") from None
-
-
-def _log_change(event_log: EventLog, change: Committed) -> None:
-    event_log.controller_changed(type(change.event).__name__, change.event.broker, change.cause)

@@ -42,9 +42,11 @@ class SqliteLog:
         self._node = node
         self._thread = ThreadPoolExecutor(1, "controller-log")
         self._database: sqlite3.Connection | None = None
+        self._listener: LogListener | None = None
         self._waiting: deque[tuple[_Change, asyncio.Future[None]]] = deque()
-        self._writing = False
+        self._writer: asyncio.Task[None] | None = None  # while changes wait
         self.problem: str | None = None
+        self.problems: dict[tuple[str, str], int] = {}
 
     @property
     def leader(self) -> Node | None:
@@ -56,6 +58,7 @@ class SqliteLog:
 
     async def start(self, listener: LogListener) -> None:
         sets = await asyncio.get_running_loop().run_in_executor(self._thread, self._open)
+        self._listener = listener
         listener.on_sets(sets)
         listener.on_leading(True)
 
@@ -64,18 +67,23 @@ class SqliteLog:
             raise NotLeader("the controller's log is closed")
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(((event, state), done))
-        if not self._writing:
-            await self._write_waiting()
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write_waiting(), name="controller log")
         await done
 
+    async def confirm(self) -> None:
+        if self._database is None:
+            raise NotLeader("the controller's log is closed")
+
     async def stop(self) -> None:
+        if self._writer is not None:
+            await self._writer
         database, self._database = self._database, None
         if database is not None:
             await asyncio.get_running_loop().run_in_executor(self._thread, database.close)
         self._thread.shutdown()
 
     async def _write_waiting(self) -> None:
-        self._writing = True
         try:
             while self._waiting:
                 batch = list(self._waiting)
@@ -84,7 +92,11 @@ class SqliteLog:
                     self._thread, self._write, [change for change, _ in batch]
                 )
                 self.problem = error
-                for _, done in batch:
+                if error is not None and self._listener is not None:
+                    self._listener.on_problem(error)
+                for (event, state), done in batch:
+                    if error is None and self._listener is not None:
+                        self._listener.on_set(event.broker, state)
                     if done.cancelled():
                         continue
                     if error is None:
@@ -92,7 +104,7 @@ class SqliteLog:
                     else:
                         done.set_exception(LogError(error))
         finally:
-            self._writing = False
+            self._writer = None
 
     def _open(self) -> dict[str, BrokerSet]:
         try:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from routebook.errors import RequestError, SettingsError
-from routebook.server.controller.config import BlackListed, ControllerConfig
+from routebook.errors import SettingsError
+from routebook.server.controller.config import MAX_SCAN_S, BlackListed, ControllerConfig
 from routebook.server.controller.log import Node
 
 GIVEN = {
@@ -53,8 +53,41 @@ def test_black_listed_keys_are_rejected_as_a_whole(key: str) -> None:
     assert not config.live.allow_unclean
 
 
-def test_an_invalid_value_changes_nothing() -> None:
+def test_invalid_values_are_named_and_the_others_apply() -> None:
     config = ControllerConfig(GIVEN)
-    with pytest.raises(RequestError, match="scanInactiveMasterInterval"):
-        config.update({"scanInactiveMasterInterval": "x", "enableElectUncleanMaster": "true"})
-    assert not config.live.allow_unclean
+    changes = {
+        "scanInactiveMasterInterval": "x",
+        "electMasterMaxRetryCount": "0",
+        "notifyBrokerRoleChanged": "perhaps",
+        "enableElectUncleanMaster": " TRUE",
+        "unknown": "1",
+    }
+    changed, remark = config.update(changes)
+    assert changed == {"enableElectUncleanMaster": "true"}
+    assert config.live.allow_unclean
+    assert config.live.notify
+    assert remark == (
+        "not applied: electMasterMaxRetryCount=0: must be from 1 to 2147483647; "
+        "notifyBrokerRoleChanged=perhaps: neither true nor false; scanInactiveMasterInterval=x: not a number"
+    )
+
+
+def test_a_huge_interval_is_bounded() -> None:
+    config = ControllerConfig(GIVEN)
+    assert config.update({"scanInactiveMasterInterval": str(2**62)})[1] is None
+    assert config.live.master_scan_s == MAX_SCAN_S
+
+
+@pytest.mark.parametrize(
+    ("peer", "bind_address", "warns"),
+    [
+        ("127.0.0.1", "0.0.0.0", True),
+        ("localhost", "192.168.1.10", True),
+        ("127.0.0.1", "127.0.0.1", False),
+        ("192.168.1.10", "0.0.0.0", False),
+        ("h0", "0.0.0.0", False),
+    ],
+)
+def test_a_loopback_address_for_brokers_on_other_hosts(peer: str, bind_address: str, warns: bool) -> None:
+    config = ControllerConfig({**GIVEN, "controllerDLegerPeers": f"n1-{peer}:9878"})
+    assert (config.unreachable_address(bind_address) is not None) == warns

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from routebook.controller.codes import ControllerRequest, ControllerResponse
+from routebook.controller.record import Committed
 from routebook.controller.state import MasterElected, MasterLost
+from routebook.controller_events import ElectionCause
 from routebook.server.controller.config import ControllerConfig
 from routebook.server.controller.log import Node
-from routebook.server.controller.service import Committed, ControllerService
+from routebook.server.controller.service import ControllerService
 from routebook.server.controller.sqlite_log import SqliteLog
 from routebook.wire.command import Command, Reply
 
@@ -89,7 +91,10 @@ def test_a_lost_master_is_replaced_at_once(tmp_path: Path) -> None:
         bench.service.connection_lost(1)
         await bench.settled()
         last = bench.committed[-1]
-        assert (last.event, last.cause) == (MasterElected("b-a", 2), "connection closed")
+        assert last.event == MasterElected("b-a", 2)
+        assert last.election is not None
+        assert (last.election.cause, last.election.lost_ms) == (ElectionCause.CLOSED, bench.now_ms)
+        assert [(one.id, one.alive) for one in last.election.candidates] == [(1, False), (2, True)]
         assert [address for address, _ in bench.sent] == ["10.0.0.2:1"]
         assert bench.sent[0][1].ext == {
             "masterAddress": "10.0.0.2:1",
@@ -180,5 +185,46 @@ def test_after_the_log_is_closed_leader_codes_are_rejected(tmp_path: Path) -> No
         await bench.service.log.stop()
         refused = await bench.ask(1012, clusterName="C", brokerName="b-a")
         assert refused.code == ControllerResponse.NOT_LEADER
+
+    run(tmp_path, body)
+
+
+def test_sets_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    async def body(bench: Bench) -> None:
+        commit = bench.service.log.commit
+        allowed = asyncio.Event()
+
+        async def slow(event: Any, state: Any) -> None:
+            if event.broker == "slow":
+                await allowed.wait()
+            await commit(event, state)
+
+        bench.service.log.commit = slow  # type: ignore[method-assign]
+        first = asyncio.create_task(bench.join(1, "slow"))
+        await asyncio.sleep(0)
+        reading = asyncio.create_task(bench.ask(1012, clusterName="C", brokerName="slow"))
+        await bench.join(1, "fast")
+        assert not first.done()
+        assert not reading.done(), "a read waits for earlier decisions about its set"
+        allowed.set()
+        await first
+        assert (await reading).ext == {"clusterName": "C", "nextBrokerId": "2", "brokerName": "slow"}
+        assert not bench.service._locks, "a lock exists while it is needed"
+
+    run(tmp_path, body)
+
+
+def test_an_expired_broker_does_not_close_the_connection_of_another(tmp_path: Path) -> None:
+    async def body(bench: Bench) -> None:
+        for connection, number, timeout in ((7, "1", "100000"), (7, "2", "1000"), (8, "3", "1000")):
+            await bench.ask(
+                904, connection, clusterName="C", brokerName="b-a", brokerId=number, heartbeatTimeoutMills=timeout
+            )
+        bench.now_ms += 5000
+        bench.service._expire_brokers()
+        assert bench.closed == [8]
+        bench.now_ms += 100_000
+        bench.service._expire_brokers()
+        assert bench.closed == [8, 7]
 
     run(tmp_path, body)

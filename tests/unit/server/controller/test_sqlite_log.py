@@ -107,3 +107,19 @@ def test_a_file_that_is_not_a_database_is_rejected(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"x" * 4096)
     with pytest.raises(LogError, match=FILE):
         asyncio.run(reopened(tmp_path))
+
+
+def test_a_commit_does_not_wait_for_later_ones(tmp_path: Path) -> None:
+    async def main() -> None:
+        log = SqliteLog(tmp_path, NODE)
+        await log.start(Heard().listener)
+        first = asyncio.create_task(commit(log, "first"))
+        later: list[asyncio.Task[BrokerSet]] = []
+        while not first.done():  # there is always another commit that waits
+            later.append(asyncio.create_task(commit(log, f"later-{len(later)}")))
+            await asyncio.sleep(0)
+        assert not all(task.done() for task in later)
+        await asyncio.gather(*later)
+        await log.stop()
+
+    asyncio.run(main())
