@@ -132,7 +132,7 @@ def test_brokers_and_clusters_commands(address: str) -> None:
         }
     ]
     assert len(answer(address, "brokers --cluster c1").splitlines()) == 4
-    assert ask(address, "brokers b-z") == (1, "", "routebook: unknown: broker b-z\n")
+    assert ask(address, "brokers nowhere") == (1, "", "routebook: unknown: broker nowhere\n")
     assert ask(address, "brokers --cluster c9") == (1, "", "routebook: unknown: cluster c9\n")
     assert answer(address, "clusters").splitlines() == [
         "CLUSTER  BROKERS   MEMBERS  WITHOUT MASTER",
@@ -151,16 +151,16 @@ def test_broker_commands(address: str) -> None:
         " 0  master  127.0.0.1:21001",
         " 1  slave   127.0.0.1:21002",
     ]
-    assert ask(address, "broker members b-z") == (1, "", "routebook: broker b-z has no registered member\n")
+    assert ask(address, "broker members nowhere") == (1, "", "routebook: broker nowhere has no registered member\n")
     version = {"counter": 1, "stateVersion": 0, "timestamp": 1_700_000_000_000}
     assert document(address, "broker version b-b") == {address: {"127.0.0.1:21003": version}}
-    assert ask(address, "broker version b-z") == (1, "", f"routebook: {address}: broker b-z is unknown\n")
+    assert ask(address, "broker version nowhere") == (1, "", f"routebook: {address}: broker nowhere is unknown\n")
     assert answer(address, "broker wipe b-a") == f"{address}: 5 topics of b-a are no longer writable\n"
     assert "b-a     c1       R--" in answer(address, "route orders")
     assert document(address, "broker restore b-a") == {address: {"ok": True, "result": "5 topics of b-a are writable"}}
     assert "b-a     c1       RW-" in answer(address, "route orders")
-    unknown = "no topic of broker b-z is registered; nothing changed"
-    assert ask(address, "broker wipe b-z") == (1, "", f"routebook: {address}: {unknown}\n")
+    unknown = "no topic of broker nowhere is registered; nothing changed"
+    assert ask(address, "broker wipe nowhere") == (1, "", f"routebook: {address}: {unknown}\n")
 
 
 def test_topic_commands(address: str) -> None:
@@ -170,8 +170,8 @@ def test_topic_commands(address: str) -> None:
         "b-a     c1       R--      2      1  0=127.0.0.1:21001 1=127.0.0.1:21002",
         "b-b     c1       R--      2      1  0=127.0.0.1:21003",
     ]
-    ran = ask(address, "topic register newer --broker b-a --broker b-z")
-    assert ran == (1, "", f"routebook: {address}: newer is not registered: unknown broker b-z\n")
+    ran = ask(address, "topic register newer --broker b-a --broker nowhere")
+    assert ran == (1, "", f"routebook: {address}: newer is not registered: unknown broker nowhere\n")
     refused = "new remains on b-a, b-b, outside cluster c9"
     assert ask(address, "topic delete new --cluster c9") == (1, "", f"routebook: {address}: {refused}\n")
     assert answer(address, "topic delete new --cluster c1") == f"{address}: new is deleted\n"

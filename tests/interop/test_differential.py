@@ -10,38 +10,21 @@ from tests.support.differential.endpoint import Endpoint
 from tests.support.differential.examples import EXAMPLES
 from tests.support.differential.generate import Generator
 from tests.support.differential.known import KNOWN
-from tests.support.differential.run import Difference, Runner
+from tests.support.differential.report import check, explain
+from tests.support.differential.run import Runner
 from tests.support.differential.servers import java, routebook
-from tests.support.differential.shrink import shrink
-from tests.support.differential.steps import Step
 
 pytestmark = pytest.mark.java
 
-SHRINK_BUDGET_S: Final = 120.0
 QUICK_OPERATIONS: Final = 300
 
 
-def explain(steps: list[Step], difference: Difference, *, runner: Runner) -> str:
-    lines = [f"{number:3}. {step}" for number, step in enumerate(steps, 1)]
-    asked_after = steps[difference.index] is not difference.question
-    lines += [f"then {difference.question}"] if asked_after else []
-    left, right = str(difference.reference), str(difference.subject)
-    if difference.question.code == 319:  # forty lines: show only those that differ
-        left, right = (
-            " ".join(sorted(set(one.split("\\n")) - set(other.split("\\n"))))
-            for one, other in ((left, right), (right, left))
-        )
-    return "\n".join([*lines, f"  {runner.reference.name}: {left}", f"  {runner.subject.name}: {right}"])
-
-
 def compare(runner: Runner, *, seed: int, operations: int) -> None:
-    steps = Generator(seed).steps(operations)
-    difference = runner.run(steps)
-    if difference is not None:
-        shortest, shown = shrink(steps, difference, run=runner.run, budget_s=SHRINK_BUDGET_S)
-        found = f"a difference, found with --differential-seed={seed} --differential-ops={operations}"
-        shown_steps = explain(shortest, shown, runner=runner)
-        pytest.fail(f"{found}; the shortest list of steps that shows one:\n{shown_steps}", pytrace=False)
+    check(
+        runner,
+        Generator(seed).steps(operations),
+        found_with=f"--differential-seed={seed} --differential-ops={operations}",
+    )
 
 
 @pytest.fixture(scope="module")

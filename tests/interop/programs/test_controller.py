@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.interop.programs.conftest import Pair
-from tests.interop.programs.controllers import controlled_broker, java_controller
 from tests.interop.programs.nameserver_probe import wait_until
+from tests.support.controllers import controlled_broker, java_controller
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.java, pytest.mark.slow]
 def test_the_route_follows_a_failover(
     pair: Pair, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    with java_controller(tmp_path / "controller") as controller, ExitStack() as stack:
+    with java_controller(tmp_path / "controller", enableElectUncleanMaster="true") as controller, ExitStack() as stack:
         brokers = {}
         for name in ("one", "two"):
             joining = controlled_broker(tmp_path / name, nameserver=pair.addresses, controller=controller)

@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from tests.interop.programs.controllers import controlled_broker, java_controller
 from tests.interop.programs.mqadmin_commands import BEFORE_ELSEWHERE, COMMANDS, CONTROLLER_COMMANDS, ELSEWHERE
 from tests.interop.programs.mqadmin_session import MqAdmin, comparable
 from tests.interop.programs.nameserver_probe import Server, wait_until
 from tests.interop.programs.table import PAGE
 from tests.support.command_line import routebook
+from tests.support.controllers import controlled_broker, java_controller
 from tests.support.java import java_broker, java_nameserver
 from tests.support.process import serving
 
@@ -86,7 +86,7 @@ def controller(mixed: Mixed, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """A controller with a broker of the cluster C2, registered at both."""
     home = tmp_path_factory.mktemp("controlled")
     with (
-        java_controller(tmp_path_factory.mktemp("controller")) as address,
+        java_controller(tmp_path_factory.mktemp("controller"), enableElectUncleanMaster="true") as address,
         controlled_broker(home, nameserver=mixed.addresses, controller=address, cluster="C2"),
     ):
         for server in (mixed.java, mixed.own):

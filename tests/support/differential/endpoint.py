@@ -193,6 +193,11 @@ class Endpoint:
         except Silence:
             return False
 
+    @property
+    def connections(self) -> set[str]:
+        """Names of the open connections."""
+        return set(self._links)
+
     def drop(self, conn: str) -> None:
         """Close a connection."""
         if conn in self._links:

@@ -52,7 +52,7 @@ class Runner:
         """Take the steps from an empty state, until the first difference."""
         for endpoint in self.both:
             endpoint.reset()
-        self._state = State(tag=_tag(next(_RUNS)))
+        self._state = State(tag=make_tag(next(_RUNS)))
         for index, step in enumerate(steps):
             difference = self._take(step)
             if difference is None and ((index + 1) % EVERYTHING_EVERY == 0 or index + 1 == len(steps)):
@@ -279,7 +279,8 @@ def _ask_data_version(key: tuple[str, str], version: bytes) -> Ask:
     return Ask(conn=VIEW, code=322, ext=ext, body=version)
 
 
-def _tag(number: int) -> str:
+def make_tag(number: int) -> str:
+    """Two letters for the names of one run."""
     letters = string.ascii_letters + string.digits
     high, low = divmod(number, len(letters))
     return letters[high % len(letters)] + letters[low]

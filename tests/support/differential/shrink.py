@@ -2,18 +2,20 @@
 
 import time
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from tests.support.differential.run import Difference
-from tests.support.differential.steps import Step
+
+StepT = TypeVar("StepT")
 
 
 def shrink(
-    steps: Sequence[Step],
+    steps: Sequence[StepT],
     difference: Difference,
     *,
-    run: Callable[[Sequence[Step]], Difference | None],
+    run: Callable[[Sequence[StepT]], Difference | None],
     budget_s: float,
-) -> tuple[list[Step], Difference]:
+) -> tuple[list[StepT], Difference]:
     """Delta debugging: remove ever smaller parts while a difference remains; each attempt starts with empty servers."""
     deadline = time.monotonic() + budget_s
     shortest, found = list(steps[: difference.index + 1]), difference
