@@ -58,6 +58,8 @@ def test_mutated_corpora_cause_documented_errors_only(
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     inputs, data = 0, b""
     until = time.monotonic() + pytestconfig.getoption("--fuzz-seconds") / len(TARGETS)
+    wanted: int | None = pytestconfig.getoption("--fuzz-inputs")
+    share = None if wanted is None else -(-wanted // len(TARGETS))
     previous = signal.signal(signal.SIGALRM, _raise_hang)
     try:
         for data in mutations(known, random.Random(f"{seed} {name}")):
@@ -65,7 +67,8 @@ def test_mutated_corpora_cause_documented_errors_only(
                 signal.setitimer(signal.ITIMER_REAL, HANG_S)
             target(data)
             inputs += 1
-            if inputs % 64 == 0 and time.monotonic() > until:
+            is_last = inputs % 64 == 0 and time.monotonic() > until if share is None else inputs >= share
+            if is_last:
                 break
     except BaseException as error:
         error.add_note(f"--fuzz-seed={seed}, input {inputs} of {name}; in hexadecimal:\n{data.hex()}")

@@ -9,7 +9,6 @@ int32 mappings | each: int32 length | TopicQueueMappingInfo JSON        only if 
 import re
 import zlib
 from struct import Struct
-from sys import intern
 from typing import Final
 
 import msgspec
@@ -17,13 +16,19 @@ import msgspec
 from routebook.codes import VERSION_5_0_0
 from routebook.errors import BadRequest, TooMuch
 from routebook.model import RegisterBody, TopicConfig, TopicQueueMappingInfo
+from routebook.shared_names import shared
+from routebook.steps import Steps, finish
 from routebook.wire.fastjson.cursor import JsonError
 from routebook.wire.fastjson.reader import Reader
-from routebook.wire.fastjson.typed import STRICT_FAILURES
+from routebook.wire.fastjson.typed import MAX_LOOSE_BYTES, STRICT_FAILURES
 from routebook.wire.queue_mapping import decode_mapping
 from routebook.wire.request_bodies import decode_data_version
 
 _INT32: Final = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
+_INFLATED_PER_STEP: Final = 256 << 10
+_TOPICS_PER_STEP: Final = 64
+_MAX_RATIO: Final = 100  # tables of topics with equal attributes reach 45
+_MIN_INFLATED: Final = 64 << 10  # allowed at any ratio
 _unpack_int32 = Struct(">i").unpack_from
 _decode_names = msgspec.json.Decoder(list[str | None] | None).decode
 
@@ -35,7 +40,17 @@ def looks_deflated(body: bytes) -> bool:
 
 def decode_deflated(body: bytes, *, version: int, max_topics: int, max_inflated: int, now_ms: int) -> RegisterBody:
     """Raises BadRequest where Java fails to decode the body, and if a limit is exceeded."""
-    parts = _Parts(inflate(body, max_inflated=max_inflated))
+    return finish(
+        decode_in_steps(body, version=version, max_topics=max_topics, max_inflated=max_inflated, now_ms=now_ms)
+    )
+
+
+def decode_in_steps(
+    body: bytes, *, version: int, max_topics: int, max_inflated: int, now_ms: int
+) -> Steps[RegisterBody]:
+    """The same in steps."""
+    inflated = yield from _inflate(body, max_inflated)
+    parts = _Parts(inflated)
     data_version = decode_data_version(parts.take("the DataVersion"), now_ms=now_ms)
     topics: dict[str, TopicConfig] = {}
     count = parts.count("topics")
@@ -44,34 +59,48 @@ def decode_deflated(body: bytes, *, version: int, max_topics: int, max_inflated:
             f"{count} topics in one registration; the limit is {max_topics}",
             limit="topics_per_registration",
         )
-    for _ in range(count):
+    for number in range(count):
+        if number % _TOPICS_PER_STEP == 0:
+            yield
         topic = _topic(parts.take("a topic"))
         topics[topic.topic_name] = topic
     filters = _filter_servers(parts.take("the filter servers"))
     mappings: dict[str, TopicQueueMappingInfo] = {}
     if version >= VERSION_5_0_0:
-        for _ in range(parts.count("mappings")):
+        for number in range(parts.count("mappings")):
+            if number % _TOPICS_PER_STEP == 0:
+                yield
             mapping = decode_mapping(parts.take("a mapping"))
             if mapping is None or mapping.topic is None:
                 raise BadRequest("a mapping in the deflated body has no topic")
-            mappings[intern(mapping.topic)] = mapping.settled()
+            mappings[shared(mapping.topic)] = mapping.settled()
     return RegisterBody(
         topics=tuple(topics.values()), data_version=data_version, mappings=mappings, filter_servers=filters
     )
 
 
 def inflate(body: bytes, *, max_inflated: int) -> bytes:
-    """The content of the stream, up to the limit. Java: ignores bytes after the stream."""
+    """The content of the stream, up to the limit and _MAX_RATIO times its size. Java: ignores bytes after it."""
+    return finish(_inflate(body, max_inflated))
+
+
+def _inflate(body: bytes, max_inflated: int) -> Steps[bytes]:
+    max_inflated = min(max_inflated, max(_MIN_INFLATED, _MAX_RATIO * len(body)))
     stream = zlib.decompressobj()
-    try:
-        inflated = stream.decompress(body, max_inflated + 1)
-    except zlib.error as why:
-        raise BadRequest(f"the body is not a zlib stream: {why}") from why
-    if len(inflated) > max_inflated:
-        raise TooMuch(f"the body inflates to more than {max_inflated} bytes", limit="inflated_bytes")
-    if not stream.eof:
-        raise BadRequest("the zlib stream of the body is truncated")
-    return inflated
+    inflated, rest = bytearray(), body
+    while not stream.eof:
+        try:
+            piece = stream.decompress(rest, _INFLATED_PER_STEP)
+        except zlib.error as why:
+            raise BadRequest(f"the body is not a zlib stream: {why}") from why
+        inflated += piece
+        if len(inflated) > max_inflated:
+            raise TooMuch(f"the body inflates to more than {max_inflated} bytes", limit="inflated_bytes")
+        rest = stream.unconsumed_tail
+        if not piece and not rest and not stream.eof:
+            raise BadRequest("the zlib stream of the body is truncated")
+        yield
+    return bytes(inflated)
 
 
 class _Parts:
@@ -113,7 +142,7 @@ def _topic(part: bytes) -> TopicConfig:
     if len(words) < 5 or words[4] not in ("SINGLE_TAG", "MULTI_TAG"):
         raise BadRequest(f"not a topic: {text[:100]!r}")
     return TopicConfig(
-        topic_name=intern(words[0]),
+        topic_name=shared(words[0]),
         perm=_int32(words[3], text),
         read_queue_nums=_int32(words[1], text),
         write_queue_nums=_int32(words[2], text),
@@ -140,6 +169,8 @@ def _filter_servers(part: bytes) -> tuple[str, ...] | None:
 def _read_names(part: bytes) -> list[str | None] | None:
     if not part:
         return None
+    if len(part) > MAX_LOOSE_BYTES:
+        raise TooMuch("a long list of filter servers is not plain JSON", limit="loose_json")
     try:
         reader = Reader(part)
         names = reader.strings()

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from routebook.codes import LANGUAGES
-from routebook.wire.fastjson.typed import STRICT_FAILURES, Int32
+from routebook.wire.fastjson.typed import MAX_LOOSE_HEADER_BYTES, STRICT_FAILURES, Int32
 
 
 class Header(msgspec.Struct, gc=False):
@@ -37,6 +37,9 @@ def decode_json_header(data: bytes) -> Header:
         return _decode_leniently(data)
     # rare: missing and null differ for opaque, and an unknown language is null
     if header.opaque is None or header.language not in _LANGUAGES:
+        if header.opaque is not None and len(data) > MAX_LOOSE_HEADER_BYTES:
+            header.language = None  # a long header is not decoded twice
+            return header
         return _decode_leniently(data)
     return header
 

@@ -11,6 +11,7 @@ from routebook.errors import ProtocolError
 
 _SIGNATURE: Final = b"\r\n\r\n\x00\r\nQUIT\n"
 _V1_MAX_LINE: Final = 108  # without the line end; Java: HAProxyMessageDecoder.V1_MAX_LENGTH
+_V2_MAX_BYTES: Final = 16 << 10  # Java: 65,551; load balancers send some hundred bytes
 _TLV_SSL: Final = 0x20
 _TLV_MAX_DEPTH: Final = 128
 
@@ -37,7 +38,7 @@ def read_proxy_header(data: bytes | bytearray) -> ProxyHeader | None:
     if len(data) < len(_SIGNATURE):
         return None
     if data.startswith(_SIGNATURE):
-        return _read_v2(bytes(data[: 16 + 0xFFFF]))
+        return _read_v2(data)
     if data.startswith(b"PROXY"):
         return _read_v1(bytes(data[: _V1_MAX_LINE + 2]))
     return NO_HEADER
@@ -85,13 +86,16 @@ def _port(text: str) -> int:
     return int(digits)
 
 
-def _read_v2(data: bytes) -> ProxyHeader | None:
+def _read_v2(data: bytes | bytearray) -> ProxyHeader | None:
     if len(data) < 16:
         return None
     version, command = data[12] >> 4, data[12] & 0xF
     length = 16 + int.from_bytes(data[14:16], "big")
+    if length > _V2_MAX_BYTES:
+        raise ProtocolError(f"PROXY header of {length} bytes (at most {_V2_MAX_BYTES})")
     if len(data) < length:
         return None
+    data = bytes(data[:length])
     if version != 2 or command > 1:
         raise ProtocolError(f"PROXY header of version {version} with command {command}")
     family = data[13]

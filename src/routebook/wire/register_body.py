@@ -9,7 +9,6 @@ that is as lenient as fastjson2; the unquoted keys that brokers with static topi
 """
 
 from collections.abc import Mapping, Sequence
-from sys import intern
 from typing import Final, NamedTuple
 
 import msgspec
@@ -17,6 +16,9 @@ import msgspec
 from routebook.codes import VERSION_3_0_11
 from routebook.errors import BadRequest, TooMuch
 from routebook.model import DataVersion, RegisterBody, TopicConfig, TopicQueueMappingInfo
+from routebook.shared_names import shared
+from routebook.steps import Steps
+from routebook.wire import deflated_body
 from routebook.wire.deflated_body import decode_deflated, looks_deflated
 from routebook.wire.fastjson.reader import Reader
 from routebook.wire.fastjson.typed import STRICT_FAILURES, Fields, decode_bean, decode_strictly
@@ -73,7 +75,7 @@ def decode_register_body(
     return _settled(sent.wrapper, sent.filter_server_list, max_topics=max_topics, now_ms=now_ms)
 
 
-def decode_with_cache(
+def decode_in_steps(
     body: bytes | None,
     *,
     version: int,
@@ -84,20 +86,25 @@ def decode_with_cache(
     cache: TopicCache,
     max_name_length: int,
     previous: Sequence[TopicBlock] = (),
-) -> DecodedBody:
-    """Decode only the topics that are not cached, and not in the `previous` table of the same or a similar broker."""
+) -> Steps[DecodedBody]:
+    """Decode, in steps, the topics that are neither cached nor in the `previous` table of this or a similar broker."""
     if body and version >= VERSION_3_0_11 and not _is_deflated(body, compressed=compressed):
-        table = cache.read_table(body, max_name_length=max_name_length, previous=previous)
+        table = yield from cache.read_in_steps(body, max_name_length=max_name_length, previous=previous)
         if table is not None and len(table.topics) <= max_topics and (found := _with_table(table, now_ms)) is not None:
             return DecodedBody(found, table.uncached, table)
-    whole = decode_register_body(
-        body,
-        version=version,
-        compressed=compressed,
-        max_topics=max_topics,
-        max_inflated=max_inflated,
-        now_ms=now_ms,
-    )
+    if body and version >= VERSION_3_0_11 and _is_deflated(body, compressed=compressed):
+        whole = yield from deflated_body.decode_in_steps(
+            body, version=version, max_topics=max_topics, max_inflated=max_inflated, now_ms=now_ms
+        )
+    else:
+        whole = decode_register_body(
+            body,
+            version=version,
+            compressed=compressed,
+            max_topics=max_topics,
+            max_inflated=max_inflated,
+            now_ms=now_ms,
+        )
     return DecodedBody(whole, whole.topics or (), None)
 
 
@@ -179,7 +186,7 @@ def _mappings(sent: Mapping[str, SentMapping | None]) -> dict[str, TopicQueueMap
     for topic, mapping in sent.items():
         if mapping is None:
             raise BadRequest(f"topicQueueMappingInfoMap: the mapping of topic {topic!r} is null")
-        mappings[intern(topic)] = mapping.settled()
+        mappings[shared(topic)] = mapping.settled()
     return mappings
 
 

@@ -4,12 +4,15 @@ from typing import Final
 
 import msgspec
 
-from routebook.errors import BadRequest
+from routebook.errors import BadRequest, TooMuch
 from routebook.model import DataVersion, QueueData
 from routebook.wire.fastjson.cursor import JsonError
 from routebook.wire.fastjson.reader import Reader
 from routebook.wire.fastjson.typed import Fields, Int32, Int64, decode_bean
 from routebook.wire.queue_mapping import MAPPING_FIELDS, SentMapping, quote_bare_keys
+
+_MAX_DATA_VERSION_BYTES: Final = 4 << 10  # brokers send less than 100
+_MAX_ROUTE_BYTES: Final = 1 << 20  # the queues of a topic on 10,000 brokers
 
 
 class SentDataVersion(msgspec.Struct, rename="camel", gc=False):
@@ -35,6 +38,8 @@ def decode_data_version(body: bytes | None, *, now_ms: int) -> DataVersion | Non
     """Decode the body of 322; None if it is missing or null."""
     if not body:
         return None
+    if len(body) > _MAX_DATA_VERSION_BYTES:
+        raise TooMuch(f"a DataVersion of {len(body)} bytes; the limit is {_MAX_DATA_VERSION_BYTES}", limit="loose_json")
     sent = decode_bean(body, _decode_data_version, DATA_VERSION_FIELDS, SentDataVersion, what="a DataVersion")
     return None if sent is None else sent.settled(now_ms)
 
@@ -43,6 +48,8 @@ def decode_topic_route(body: bytes | None) -> list[QueueData] | None:
     """Decode the queues in the body of 217; None if it is missing or null."""
     if not body:
         return None
+    if len(body) > _MAX_ROUTE_BYTES:
+        raise TooMuch(f"a TopicRouteData of {len(body)} bytes; the limit is {_MAX_ROUTE_BYTES}", limit="route_bytes")
     route = decode_bean(quote_bare_keys(body), _decode_route, _ROUTE_FIELDS, _SentRoute, what="a TopicRouteData")
     if route is None or route.queue_datas is None:
         return None
@@ -75,7 +82,13 @@ def decode_kv_table(text: bytes) -> dict[str, dict[str, str | None]]:
     except UnicodeDecodeError as why:  # Java: replaces such bytes, and writes the replacements back
         raise BadRequest(str(JsonError("a byte that is not UTF-8", data=text, pos=why.start))) from why
     found = decode_bean(
-        text, _decode_kv_file, _KV_FIELDS, _KvFile, what="a table of configurations", subject="the file"
+        text,
+        _decode_kv_file,
+        _KV_FIELDS,
+        _KvFile,
+        what="a table of configurations",
+        subject="the file",
+        max_loose=len(text),
     )
     if found is None or found.config_table is None:
         raise BadRequest('no "configTable" at line 1, column 1')

@@ -10,14 +10,15 @@ table is given, only the part that differs from it is split (`topic_blocks`).
 """
 
 import re
-from collections.abc import Sequence
-from sys import intern
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple, cast
 
 import msgspec
 
 from routebook.bounded_cache import BoundedCache
 from routebook.model import TopicConfig
+from routebook.shared_names import shared
+from routebook.steps import Steps, finish
 from routebook.wire.fastjson.typed import STRICT_FAILURES, Int32, decode_strictly
 from routebook.wire.topic_blocks import END, SEPARATOR, TopicBlock, find_overlap, split_blocks, topics_of
 
@@ -26,6 +27,7 @@ _NAME: Final = _TABLE.strip(b'":{')
 _BETWEEN_TOPICS: Final = re.compile(rb'\},"(?=[^"]*":\{)')
 _AFTER_TABLE: Final = b'}},"topicQueueMappingDetailMap":{'  # with 5.x
 _TAIL_BYTES: Final = 4096
+_PART_BYTES: Final = 32 << 10  # a step; some 200 topics
 
 
 class TopicTable(NamedTuple):
@@ -57,7 +59,7 @@ class SentTopic(msgspec.Struct, rename="camel", gc=False):
     def named(self, name: str) -> TopicConfig:
         """The part that the NameServer stores."""
         return TopicConfig(
-            topic_name=intern(name),  # one object for all brokers
+            topic_name=shared(name),  # one object for all brokers
             perm=self.perm,
             read_queue_nums=self.read_queue_nums,
             topic_sys_flag=self.topic_sys_flag,
@@ -81,6 +83,12 @@ class TopicCache:
         self, body: bytes, *, max_name_length: int, previous: Sequence[TopicBlock] = ()
     ) -> TopicTable | None:
         """The body's topics; None if it has to be decoded as a whole. Names in `uncached` may be invalid."""
+        return finish(self.read_in_steps(body, max_name_length=max_name_length, previous=previous))
+
+    def read_in_steps(
+        self, body: bytes, *, max_name_length: int, previous: Sequence[TopicBlock] = ()
+    ) -> Steps[TopicTable | None]:
+        """The same in steps."""
         begin = body.find(_TABLE) + len(_TABLE)
         end = _find_end(body, begin)
         if begin < len(_TABLE) or end < 0 or body[begin : begin + 1] != b'"':
@@ -93,12 +101,14 @@ class TopicCache:
             self._max_name_length = max_name_length
         text = memoryview(body)[begin + 1 : end + len(END)]
         same = find_overlap(text, previous, salt=max_name_length)
-        found = self._read(text[same.begin : same.end], SEPARATOR if same.back else END)
+        yield
+        found = yield from self._read(text[same.begin : same.end], SEPARATOR if same.back else END)
         if found is None:
             return None
         sizes, between, uncached = found
         replaced = {topic.topic_name: topic for topic in topics_of(same.replaced)}
         topics = (*topics_of(same.front), *between, *topics_of(same.back))
+        yield
         if not _has_names(between, replaced) and not _is_unique(topics):
             return None
         changed = [topic for topic in between if replaced.get(topic.topic_name) != topic] if replaced else between
@@ -111,24 +121,30 @@ class TopicCache:
             rest=rest,
         )
 
-    def _read(self, text: memoryview, closing: bytes) -> tuple[list[int], list[TopicConfig], list[TopicConfig]] | None:
+    def _read(
+        self, text: memoryview, closing: bytes
+    ) -> Steps[tuple[list[int], list[TopicConfig], list[TopicConfig]] | None]:
         """The size of each topic's text, the topics, and those that were not cached; None if one is not plain."""
         if not text:
             return [], [], []
         if text[-len(closing) :] != closing:
             return None
-        texts = _BETWEEN_TOPICS.split(text[: -len(closing)])
-        found = list(map(self._topics.get, texts))
-        uncached = []
-        if not all(found):
-            for place, one in enumerate(texts):
-                if found[place] is None:
-                    topic = self._decode(one)
-                    if topic is None:
-                        return None
-                    found[place] = topic
-                    uncached.append(topic)
-        return list(map(len, texts)), cast("list[TopicConfig]", found), uncached
+        sizes, topics, uncached = list[int](), list[TopicConfig](), list[TopicConfig]()
+        for part in _parts(text[: -len(closing)]):
+            texts = _BETWEEN_TOPICS.split(part)
+            found = list(map(self._topics.get, texts))
+            if not all(found):
+                for place, one in enumerate(texts):
+                    if found[place] is None:
+                        topic = self._decode(one)
+                        if topic is None:
+                            return None
+                        found[place] = topic
+                        uncached.append(topic)
+            sizes += map(len, texts)
+            topics += cast("list[TopicConfig]", found)
+            yield
+        return sizes, topics, uncached
 
     def _decode(self, text: bytes) -> TopicConfig | None:
         """Decode one topic and cache it; None if it is not plain."""
@@ -142,6 +158,15 @@ class TopicCache:
         if len(key) <= self._max_name_length and key.isprintable() and self._topics.has_room():
             self._topics[text] = topic
         return topic
+
+
+def _parts(text: memoryview) -> Iterator[memoryview]:
+    """The text in parts of whole topics, each of about _PART_BYTES, without the separators between them."""
+    begin = 0
+    while (cut := _BETWEEN_TOPICS.search(text, begin + _PART_BYTES)) is not None:
+        yield text[begin : cut.start()]
+        begin = cut.end()
+    yield text[begin:]
 
 
 def _has_names(topics: Sequence[TopicConfig], replaced: dict[str, TopicConfig]) -> bool:

@@ -10,8 +10,9 @@ import pytest
 
 from routebook.errors import RoutebookError
 from routebook.model import RegisterBody, TopicConfig
+from routebook.steps import finish
 from routebook.wire import topic_blocks
-from routebook.wire.register_body import DecodedBody, decode_register_body, decode_with_cache
+from routebook.wire.register_body import DecodedBody, decode_in_steps, decode_register_body
 from routebook.wire.topic_blocks import TopicBlock
 from routebook.wire.topic_cache import TopicCache, TopicTable
 
@@ -41,16 +42,18 @@ def read(
     body: bytes, cache: TopicCache, *, max_length: int = 255, most: int = 100, previous: Sequence[TopicBlock] = ()
 ) -> DecodedBody | str:
     try:
-        return decode_with_cache(
-            body,
-            version=513,
-            compressed=False,
-            max_topics=most,
-            max_inflated=1 << 20,
-            now_ms=5,
-            cache=cache,
-            max_name_length=max_length,
-            previous=previous,
+        return finish(
+            decode_in_steps(
+                body,
+                version=513,
+                compressed=False,
+                max_topics=most,
+                max_inflated=1 << 20,
+                now_ms=5,
+                cache=cache,
+                max_name_length=max_length,
+                previous=previous,
+            )
         )
     except RoutebookError as error:
         return f"{type(error).__name__}: {error}"

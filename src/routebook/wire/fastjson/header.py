@@ -6,18 +6,17 @@ from routebook.codes import LANGUAGES
 from routebook.errors import ProtocolError
 from routebook.wire.fastjson.cursor import JsonError
 from routebook.wire.fastjson.reader import Reader
-from routebook.wire.fastjson.typed import Fields
-
-_MAX_BYTES: Final = 1 << 20
+from routebook.wire.fastjson.typed import MAX_LOOSE_HEADER_BYTES, Fields
 
 
 def read_header(data: bytes) -> dict[str, object]:
-    """The known fields by name. Raises ProtocolError where Java closes the connection, and if the header is very long.
+    """The known fields by name. Raises ProtocolError where Java closes the connection, and if the header is long.
 
-    No program writes such a header, and reading it would block all clients for a second per megabyte.
+    Programs write long headers as plain JSON (a KV value is part of one). Reading others costs a second per megabyte.
     """
-    if len(data) > _MAX_BYTES:
-        raise ProtocolError(f"a JSON header of {len(data)} bytes that is not plain JSON (at most {_MAX_BYTES})")
+    if len(data) > MAX_LOOSE_HEADER_BYTES:
+        limit = MAX_LOOSE_HEADER_BYTES
+        raise ProtocolError(f"a JSON header of {len(data)} bytes that is not plain JSON (at most {limit})")
     try:
         reader = Reader(data)
         found = reader.bean(_FIELDS)

@@ -223,11 +223,18 @@ class Reader(UntypedReader):
 
     def byte_array(self) -> list[int] | None:
         """Java: byte[]. A list of numbers; text is rejected."""
+        return self._numbers(Reader.int32)
+
+    def longs(self) -> list[int | None] | None:
+        """Java: Set<Long>. A list of numbers; a single number is rejected."""
+        return self._numbers(Reader.boxed_int64)
+
+    def _numbers(self, number: Callable[["Reader"], T]) -> list[T] | None:
         if self._null_or_empty():
             return None
         if not self._at(b"["):
             raise self.error("a list of numbers is expected")
-        return self.list_of(Reader.int32)
+        return self.list_of(number)
 
     def list_of(self, item: Callable[["Reader"], T]) -> list[T] | None:
         """Java: List<T> of beans. A single object counts as a list with one element."""

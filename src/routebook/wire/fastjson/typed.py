@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
 
 import msgspec
 
-from routebook.errors import BadRequest
+from routebook.errors import BadRequest, TooMuch
 
 if TYPE_CHECKING:
     from routebook.wire.fastjson.reader import Reader
@@ -15,6 +15,8 @@ T = TypeVar("T")
 Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 Fields: TypeAlias = "Mapping[str, Callable[[Reader], object]]"
+MAX_LOOSE_BYTES: Final = 64 << 10  # Java has no limit; reading such a text costs a microsecond per byte
+MAX_LOOSE_HEADER_BYTES: Final = 16 << 10
 STRICT_FAILURES: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -33,11 +35,18 @@ def decode_bean(
     *,
     what: str,
     subject: str = "the body",
+    max_loose: int = MAX_LOOSE_BYTES,
 ) -> T | None:
-    """Decode an object: with `decode` if it is strict JSON, else as fastjson2 does. None if it is null."""
+    """Decode an object: with `decode` if it is strict JSON, else as fastjson2 does. None if it is null.
+
+    Raises TooMuch if it is not strict JSON and has more than `max_loose` bytes.
+    """
     try:
         return decode_strictly(body, decode)
     except STRICT_FAILURES:
+        if len(body) > max_loose:
+            remark = f"{subject} is not plain JSON; beyond {max_loose} bytes only plain JSON is accepted"
+            raise TooMuch(remark, limit="loose_json") from None
         return read_bean(body, fields, kind, what=what, subject=subject)
 
 
