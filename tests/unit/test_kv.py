@@ -85,6 +85,35 @@ def test_the_store_copies_its_input() -> None:
     assert store.get("ns", "k") == "v"
 
 
+def test_an_image_is_not_affected_by_later_changes() -> None:
+    store = KvStore({"ns": {"k": "v"}, "other": {"k": "v"}})
+    image = store.image()
+    store.put("ns", "k", "w")
+    store.put("ns", "l", "w")
+    store.delete("other", "k")
+    store.put("new", "k", "v")
+    assert b"".join(image.chunks()) == b'{"configTable":{"ns":{"k":"v"},"other":{"k":"v"}}}'
+    assert store.encode() == b'{"configTable":{"ns":{"k":"w","l":"w"},"other":{},"new":{"k":"v"}}}'
+
+
+def test_chunks_are_small_and_form_one_json_text() -> None:
+    table: dict[str, str | None] = {f"k{number}": None if number % 7 == 0 else "v" * 100 for number in range(5000)}
+    chunks = list(KvStore({"ns": table}).image().chunks())
+    assert max(map(len, chunks)) < 16 << 10
+    assert json.loads(b"".join(chunks)) == {"configTable": {"ns": {k: v for k, v in table.items() if v is not None}}}
+
+
+def test_size_follows_every_change() -> None:
+    store = KvStore({"ns": {"k": "v", "null": None}})
+    store.put("ns", "k", "longer")
+    store.put("new", "k", None)
+    store.put("new", "k", "x")
+    store.delete("ns", "null")
+    assert store.size == KvStore(store.namespaces()).size == store.namespace_size("ns") + store.namespace_size("new")
+    assert store.growth("ns", "k", "v") == len("v") - len("longer")
+    assert store.namespace_revision("new") < store.namespace_revision("ns") == store.revision
+
+
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 
 

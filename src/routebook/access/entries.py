@@ -15,7 +15,7 @@ from routebook.errors import AccessFileError
 
 _ANONYMOUS: Final = "anonymous"
 _TOP: Final = (_ANONYMOUS, "identity")
-_LISTS: Final = ("access", "clusters", "brokers", "networks", "certificates")
+_LISTS: Final = ("access", "clusters", "brokers", "topics", "networks", "certificates")
 _FIELDS: Final = ("name", "access_key", "secret", *_LISTS)
 _ENV: Final = "env:"
 _HASHED: Final = "sha256:"
@@ -73,18 +73,21 @@ class _Reader:
         certificates = self._list("certificates") or ()
         if digest is None and not certificates:
             raise AccessFileError(f"{self._where}: no credentials: add a secret or certificates")
+        access_key, digest = self._text("access_key") or name, digest or bytes(32)
         identity = Identity(
             name=name,
             access=expanded(self._classes()),
             clusters=self._names("clusters"),
             brokers=self._names("brokers"),
+            topics=None if (topics := self._names("topics")) is None else tuple(sorted(topics)),
             networks=tuple(self._network(text) for text in self._list("networks") or ()),
+            credentials=hash((access_key, digest, certificates)),
         )
         return Entry(
             identity=identity,
-            access_key=self._text("access_key") or name,
+            access_key=access_key,
             secret=secret,
-            digest=digest or bytes(32),
+            digest=digest,
             certificates=certificates,
         )
 

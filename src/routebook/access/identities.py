@@ -38,6 +38,10 @@ class Identities:
     def by_name(self, name: str) -> Identity | None:
         return self._by_name.get(name)
 
+    def is_in_force(self, identity: Identity) -> bool:
+        """Whether this identity still exists with the same rights and the same credentials."""
+        return identity in (self._by_name.get(identity.name), self.anonymous)
+
     def authenticate(self, access_key: str, secret: str) -> Identity | None:
         """The identity with this secret, for HTTP. Takes the same time for wrong secrets and unknown keys."""
         entry = self._by_access_key.get(access_key, _UNKNOWN)

@@ -13,22 +13,26 @@ Network: TypeAlias = IPv4Network | IPv6Network
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """A name and its rights. `access` contains the included classes, too.
 
-    `clusters` and `brokers` limit changes, not reads; None means no limit. Without networks all addresses are allowed.
+    `clusters`, `brokers` and `topics` limit changes, not reads; None means no limit. Without networks all addresses are
+    allowed. `credentials` changes with the access key, the secret and the certificates; it is a keyed hash that
+    reveals none.
     """
 
     name: str
     access: frozenset[Access]
     clusters: frozenset[str] | None = None
     brokers: frozenset[str] | None = None
+    topics: tuple[str, ...] | None = None  # patterns, see topic_ownership
     networks: tuple[Network, ...] = ()
+    credentials: int = 0
 
     def may(self, access: Access) -> bool:
         return access in self.access
 
     @property
     def is_limited(self) -> bool:
-        """Whether it may change only some clusters or brokers."""
-        return self.clusters is not None or self.brokers is not None
+        """Whether it may change only some clusters, brokers or topics."""
+        return self.clusters is not None or self.brokers is not None or self.topics is not None
 
     def allows_host(self, host: str) -> bool:
         """Whether it may connect from this address."""

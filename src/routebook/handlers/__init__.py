@@ -9,9 +9,10 @@ from routebook.events import RequestDenied
 from routebook.handlers import brokers, configuration, kv, lookup, registration, topics
 from routebook.handlers.nameserver import NameServer
 from routebook.handlers.outcome import Caller, Outcome
+from routebook.steps import Steps
 from routebook.wire.command import Command, Reply
 
-__all__ = ["HANDLERS", "Caller", "NameServer", "Outcome", "dispatch"]
+__all__ = ["HANDLERS", "Caller", "NameServer", "Outcome", "dispatch", "register_in_steps"]
 
 Handler = Callable[[NameServer, Command, Caller, int], Outcome]
 
@@ -47,18 +48,25 @@ def dispatch(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> O
     handler = HANDLERS.get(command.code, _unsupported)
     try:
         return handler(ns, command, caller, now_ms)
-    except Denied as refusal:
-        denied = RequestDenied(code=command.code, why=refusal.remark or "")
-        return Outcome(_refused(refusal), (denied,))
-    except TooMuch as refusal:
-        ns.exceeded[refusal.limit] += 1
-        return Outcome(_refused(refusal))
     except RequestError as refusal:
-        return Outcome(_refused(refusal))
+        return _refused(ns, command, refusal)
 
 
-def _refused(refusal: RequestError) -> Reply:
-    return Reply(code=int(refusal.code), remark=refusal.remark, ext={} if refusal.with_header else None)
+def register_in_steps(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> Steps[Outcome]:
+    """`dispatch` for a long registration, in steps; the tables change in the last one."""
+    try:
+        return (yield from registration.register_in_steps(ns, command, caller, now_ms))
+    except RequestError as refusal:
+        return _refused(ns, command, refusal)
+
+
+def _refused(ns: NameServer, command: Command, refusal: RequestError) -> Outcome:
+    reply = Reply(code=int(refusal.code), remark=refusal.remark, ext={} if refusal.with_header else None)
+    if isinstance(refusal, TooMuch):
+        ns.exceeded[refusal.limit] += 1
+    if isinstance(refusal, Denied):
+        return Outcome(reply, (RequestDenied(code=command.code, why=refusal.remark or ""),))
+    return Outcome(reply)
 
 
 def _unsupported(_ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:

@@ -5,7 +5,7 @@ from routebook.handlers.names import required_name
 from routebook.handlers.nameserver import NameServer
 from routebook.handlers.outcome import DONE, OK, Caller, Outcome
 from routebook.model import BrokerKey
-from routebook.wire.bodies import encode_data_version, encode_member_group
+from routebook.wire.bodies import encode_cluster_info, encode_data_version, encode_member_group
 from routebook.wire.command import Command, Reply
 from routebook.wire.fields import long_field
 from routebook.wire.request_bodies import decode_data_version
@@ -63,8 +63,9 @@ def get_broker_member_group(ns: NameServer, command: Command, _caller: Caller, _
 
 
 def get_broker_cluster_info(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
-    """106. All brokers by cluster."""
-    return Outcome(Reply(body=ns.cluster_info()))
+    """106. All brokers by cluster: each 5.x broker requests them every five seconds."""
+    body = ns.lists.get((106, ""), ns.routes.revision, lambda: encode_cluster_info(ns.routes.cluster_info()))
+    return Outcome(Reply(body=body))
 
 
 def wipe_write_perm_of_broker(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:

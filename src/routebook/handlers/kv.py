@@ -1,7 +1,7 @@
 """Requests about KV configuration: 100, 101, 102, 219."""
 
 from routebook.effects import SaveKv
-from routebook.errors import BadRequest, NotFound
+from routebook.errors import BadRequest, NotFound, TooMuch
 from routebook.events import KvChanged
 from routebook.handlers.names import check_length
 from routebook.handlers.nameserver import NameServer
@@ -10,14 +10,17 @@ from routebook.wire.bodies import encode_kv_table
 from routebook.wire.command import Command, Reply
 
 
-def put_kv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
+def put_kv_config(ns: NameServer, command: Command, caller: Caller, _now_ms: int) -> Outcome:
     """100. A null value is stored, and never returned."""
     namespace, key = command.field("namespace"), command.field("key")
     if namespace is None or key is None:
         raise BadRequest("namespace or key is null")
     for name, what in ((namespace, "namespace"), (key, "key")):
         check_length(name, what, max_length=ns.settings.name_length)
-    return _saved(ns, ns.kv.put(namespace, key, command.field("value")))
+    value = command.field("value")
+    ns.totals.check_kv(ns, caller, namespace, key, value)
+    ns.totals.put_kv(ns, caller, namespace, key, value)
+    return _saved(ns.kv.put(namespace, key, value))
 
 
 def get_kv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
@@ -35,7 +38,8 @@ def delete_kv_config(ns: NameServer, command: Command, _caller: Caller, _now_ms:
     namespace, key = command.field("namespace"), command.field("key")
     if namespace is None or key is None:
         return DONE
-    return _saved(ns, ns.kv.delete(namespace, key))
+    ns.totals.delete_kv(ns, namespace, key)
+    return _saved(ns.kv.delete(namespace, key))
 
 
 def get_kvlist_by_namespace(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
@@ -44,11 +48,23 @@ def get_kvlist_by_namespace(ns: NameServer, command: Command, _caller: Caller, _
     table = None if namespace is None else ns.kv.list(namespace)
     if table is None:
         raise NotFound(f"No config item, Namespace: {_printed(namespace)}")
-    return Outcome(Reply(body=encode_kv_table(table)))
+    body = encoded_namespace(ns, namespace or "")
+    if body is None:
+        size = ns.kv.namespace_size(namespace or "")
+        raise TooMuch(f"namespace {namespace} has {size} bytes, which do not fit into an answer", limit="frame_bytes")
+    return Outcome(Reply(body=body))
 
 
-def _saved(ns: NameServer, events: tuple[KvChanged, ...]) -> Outcome:
-    return Outcome(OK, events, (SaveKv(ns.kv.encode()),)) if events else DONE
+def encoded_namespace(ns: NameServer, namespace: str) -> bytes | None:
+    """The body of 219, encoded once per change; None if the namespace is missing or does not fit into a frame."""
+    table = ns.kv.list(namespace)
+    if table is None or ns.kv.namespace_size(namespace) > ns.settings.limits.frame_bytes:
+        return None
+    return ns.lists.get((219, namespace), ns.kv.namespace_revision(namespace), lambda: encode_kv_table(table))
+
+
+def _saved(events: tuple[KvChanged, ...]) -> Outcome:
+    return Outcome(OK, events, (SaveKv(),)) if events else DONE
 
 
 def _printed(text: str | None) -> str:

@@ -5,33 +5,35 @@ from collections.abc import Container, Iterable
 
 from routebook.effects import Change
 from routebook.events import BrokerDown, DownReason, Event
-from routebook.handlers.expiry_protection import ExpiryProtection
+from routebook.handlers.expiry_protection import ExpiryProtection, PeerAnswers
+from routebook.handlers.list_cache import ListCache
 from routebook.handlers.meter import Meter
 from routebook.handlers.outcome import Outcome
 from routebook.handlers.registration_cache import RegistrationCache
 from routebook.handlers.route_cache import RouteCache
+from routebook.handlers.totals import Totals
 from routebook.kv import KvStore
 from routebook.model import BrokerKey
 from routebook.routes import RouteTable
 from routebook.settings import Settings
-from routebook.wire.bodies import encode_cluster_info
 
 
 class NameServer:
     """Tables, KV, settings and caches. Requests change it through `dispatch`, one at a time."""
 
     __slots__ = (
-        "_cluster_info",
         "cache",
         "exceeded",
         "expiry_protection",
         "kv",
+        "lists",
         "meter",
         "registrations",
         "routes",
         "settings",
         "settings_revision",
         "started_ms",
+        "totals",
     )
 
     def __init__(
@@ -48,17 +50,12 @@ class NameServer:
         self.exceeded: defaultdict[str, int] = defaultdict(int)  # rejected requests by limit
         self.cache = RouteCache(max_bytes=settings.route_cache_bytes)
         self.registrations = RegistrationCache()
-        self._cluster_info = (-1, b"")
+        self.lists = ListCache()
+        self.totals = Totals()
 
     def revision(self) -> int:
         """Grows with each change of routes, KV or settings."""
         return self.routes.revision + self.kv.revision + self.settings_revision
-
-    def cluster_info(self) -> bytes:
-        """All brokers, encoded once per change: each 5.x broker requests them every five seconds."""
-        if self._cluster_info[0] != self.routes.revision:
-            self._cluster_info = (self.routes.revision, encode_cluster_info(self.routes.cluster_info()))
-        return self._cluster_info[1]
 
     def connection_lost(self, connection: int, reason: DownReason, now_ms: int) -> Outcome:
         """Remove the brokers of a lost connection, unless it was idle and expiry protection keeps them."""
@@ -80,6 +77,12 @@ class NameServer:
             events = protection.on_silent(routes, keys, now_ms, settings.expiry_protection)
         return self._outcome(events, routes.expire(now_ms, policy=settings.policy, protected=protection.silent))
 
+    def peers_answered(self, answers: PeerAnswers, now_ms: int) -> Outcome:
+        """Peers answered whether they miss the brokers that are silent here; expired ones are removed if they do."""
+        events = self.expiry_protection.on_answers(answers, now_ms)
+        protected = self.expiry_protection.silent
+        return self._outcome(events, self.routes.expire(now_ms, policy=self.settings.policy, protected=protected))
+
     def forget_departed(self, events: Iterable[Event]) -> None:
         """Drop what was remembered of brokers that left: their next request has no predecessor."""
         for event in events:
@@ -89,6 +92,7 @@ class NameServer:
                 self.registrations.forget_request(key)
                 if self.routes.group(event.broker) is None:
                     self.registrations.forget_table(event.broker)
+                    self.totals.removed(event.broker)
 
     def _outcome(self, events: list[Event], change: Change) -> Outcome:
         self.forget_departed(change.events)

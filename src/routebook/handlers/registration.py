@@ -4,29 +4,45 @@ import re
 import zlib
 from typing import Final
 
+from msgspec.structs import replace
+
+from routebook.access.decision import named
+from routebook.access.topic_ownership import may_announce
 from routebook.codes import ORDER_TOPIC_NAMESPACE
 from routebook.errors import BadRequest, Denied
+from routebook.events import RequestDenied
+from routebook.handlers.kv import encoded_namespace
 from routebook.handlers.names import check_names, checked_name, optional_name, required_name
 from routebook.handlers.nameserver import NameServer
 from routebook.handlers.outcome import Caller, Outcome
 from routebook.model import BrokerKey, RegisterResult, Registration
-from routebook.wire.bodies import encode_kv_table
+from routebook.routes.announcements import Delta
+from routebook.steps import Steps, finish
 from routebook.wire.command import Command, Reply
 from routebook.wire.fields import bool_field, int_field, long_field
-from routebook.wire.register_body import DecodedBody, decode_with_cache
+from routebook.wire.register_body import DecodedBody, decode_in_steps
 
 _MAX_VERSION: Final = 612  # Java: MQVersion.HIGHER_VERSION
 _MAPPING_VERSION: Final = re.compile(
     rb'"mappingDataVersion":\{"counter":-?\d+,"stateVersion":-?\d+,"timestamp":-?\d+\}'
 )
 _HEAD_BYTES: Final = 1024
+REGISTRATION_FAILED: Final = "register broker failed"  # Java's remark, without the reason
 _NOT_CONTENT: Final = ("bodyCrc32", "Signature", "AccessKey", "SecurityToken")
 
 
 def register_broker(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> Outcome:
     """103. A repeated registration of a broker whose group is unchanged only renews the lease."""
+    return finish(register_in_steps(ns, command, caller, now_ms), now_ms=now_ms)
+
+
+def register_in_steps(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> Steps[Outcome]:
+    """The same in steps: the body is decoded in many, the tables are changed in one, the last.
+
+    What the body is compared with is kept from the first step: other requests may change it meanwhile.
+    """
     _check_crc(command)
-    fingerprint = _fingerprint(ns, command)
+    fingerprint = _fingerprint(ns, command, caller)
     ext = command.ext or {}
     key = BrokerKey(ext.get("clusterName") or "", ext.get("brokerAddr") or "")
     result = ns.registrations.renew(
@@ -35,24 +51,50 @@ def register_broker(ns: NameServer, command: Command, caller: Caller, now_ms: in
     if result is not None:
         ns.meter.beat(key, ext.get("brokerName") or "", now_ms)
         return Outcome(_reply(ns, result))
-    decoded = _decode_body(ns, command, now_ms)
+    last = ns.registrations.last_announcement(command.field("brokerName") or "")
+    whole = yield from _decode_body(ns, command, now_ms)
+    now_ms = yield
+    decoded, denied = _owned(whole, command, caller)
     registration = _registration(ns, command, caller, decoded)
+    ns.totals.check_registration(ns, registration, caller)
     registered = ns.routes.register(
         registration,
         connection=caller.connection,
         now_ms=now_ms,
         policy=ns.settings.policy,
-        delta=ns.registrations.delta(registration.broker, decoded),
+        delta=None if last is None or decoded.table is None else Delta(decoded.table.changed, last),
     )
     if registered.result is None:
-        raise BadRequest("register broker failed", with_header=True)
+        raise BadRequest(REGISTRATION_FAILED, with_header=True)
     ns.forget_departed(registered.change.events)
+    ns.totals.registered(registration.broker, caller.who)
     ns.registrations.remember(registration, decoded, registered, fingerprint=fingerprint)
     lease = ns.routes.lease_table.get(key)
     if lease is not None:
-        lease.version = command.version
+        lease.version, lease.host, lease.identity = command.version, caller.host, caller.who
         ns.meter.beat(key, registration.broker, now_ms)
-    return Outcome(_reply(ns, registered.result), registered.change.events, registered.change.effects)
+    events = (*registered.change.events, *denied)
+    return Outcome(_reply(ns, registered.result), events, registered.change.effects)
+
+
+def _owned(decoded: DecodedBody, command: Command, caller: Caller) -> tuple[DecodedBody, tuple[RequestDenied, ...]]:
+    """The topics that the sender may announce. Others are left out: the broker keeps its other routes."""
+    patterns = None if caller.identity is None else caller.identity.topics
+    if patterns is None:
+        return decoded, ()
+    body, cluster, broker = decoded.body, command.field("clusterName") or "", command.field("brokerName") or ""
+    names = {config.topic_name for config in body.topics or ()} | body.mappings.keys()
+    others = frozenset(name for name in names if not may_announce(patterns, name, cluster=cluster, broker=broker))
+    if not others:
+        return decoded, ()
+    kept = replace(
+        body,
+        topics=None if body.topics is None else tuple(one for one in body.topics if one.topic_name not in others),
+        mappings={topic: info for topic, info in body.mappings.items() if topic not in others},
+    )
+    why = f"{caller.who} may not announce topic {named(others)}: left out"
+    unchecked = [config for config in decoded.unchecked if config.topic_name not in others]
+    return DecodedBody(kept, unchecked, None), (RequestDenied(code=command.code, why=why),)
 
 
 def _check_crc(command: Command) -> None:
@@ -61,8 +103,8 @@ def _check_crc(command: Command) -> None:
         raise BadRequest("crc32 not match", with_header=True)
 
 
-def _fingerprint(ns: NameServer, command: Command) -> str:
-    """Everything that determines the effect of a registration: its body, its header and the settings.
+def _fingerprint(ns: NameServer, command: Command, caller: Caller) -> str:
+    """Everything that determines the effect of a registration: its body, its header, the settings and the rights.
 
     A 5.x broker writes the current time into `mappingDataVersion` with each registration, and nothing reads it: it is
     left out, together with the checksum and the signature that depend on it. The hash is keyed per process and has 64
@@ -77,13 +119,14 @@ def _fingerprint(ns: NameServer, command: Command) -> str:
     ext = dict(command.ext or {})
     for name in _NOT_CONTENT:
         ext.pop(name, None)
-    return repr((content, command.version, ext, ns.settings_revision))
+    topics = None if caller.identity is None else caller.identity.topics
+    return repr((content, command.version, ext, ns.settings_revision, topics))
 
 
-def _decode_body(ns: NameServer, command: Command, now_ms: int) -> DecodedBody:
+def _decode_body(ns: NameServer, command: Command, now_ms: int) -> Steps[DecodedBody]:
     if command.version < 0:
         raise BadRequest(f"version {command.version} is not a RocketMQ version")
-    return decode_with_cache(
+    return decode_in_steps(
         command.body,
         version=min(command.version, _MAX_VERSION),
         compressed=bool_field(command, "compressed") or False,
@@ -134,5 +177,5 @@ def _reply(ns: NameServer, result: RegisterResult) -> Reply:
         ext["haServerAddr"] = result.ha_addr
     if result.master_addr is not None:
         ext["masterAddr"] = result.master_addr
-    order = ns.kv.list(ORDER_TOPIC_NAMESPACE) if ns.settings.return_order_topic_config_to_broker else None
-    return Reply(ext=ext, body=None if order is None else encode_kv_table(order))
+    is_wanted = ns.settings.return_order_topic_config_to_broker
+    return Reply(ext=ext, body=encoded_namespace(ns, ORDER_TOPIC_NAMESPACE) if is_wanted else None)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from routebook.model import BrokerKey, RegisterResult, Registration
 from routebook.routes import RouteTable
-from routebook.routes.announcements import Announcement, Delta
+from routebook.routes.announcements import Announcement
 from routebook.routes.registration import Registered
 from routebook.wire.register_body import DecodedBody
 from routebook.wire.topic_blocks import TopicBlock
@@ -62,12 +62,10 @@ class RegistrationCache:
             table = self._tables.get(newest)
         return () if table is None else table.blocks
 
-    def delta(self, broker: str, decoded: DecodedBody) -> Delta | None:
-        """The topics that changed since the broker's own last table; None if it has none."""
+    def last_announcement(self, broker: str) -> Announcement | None:
+        """The state after the broker's own last table, which `similar_table` returns; None if it has none."""
         last = self._tables.get(broker)
-        if last is None or decoded.table is None:
-            return None
-        return Delta(decoded.table.changed, last.announcement)
+        return None if last is None else last.announcement
 
     def remember(
         self, registration: Registration, decoded: DecodedBody, registered: Registered, *, fingerprint: str

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from msgspec.structs import replace
+
 from routebook.access.decision import NOTHING, Target
 from routebook.codes import RequestCode
 from routebook.handlers.nameserver import NameServer
@@ -18,31 +20,37 @@ def target_of(ns: NameServer, command: Command) -> Target:
 
 
 def _lease(ns: NameServer, command: Command) -> Target:
-    """A broker sends a name, a cluster and an address; each of them may belong to another broker."""
+    """A broker sends a name, a cluster and an address; each of them may belong to another broker, of any cluster."""
     name, cluster, addr = (command.field(field) or "" for field in ("brokerName", "clusterName", "brokerAddr"))
-    lease = ns.routes.lease_table.get(BrokerKey(cluster, addr))
-    names = [*([name] if name else ()), *(() if lease is None else lease.memberships)]
+    names = [name] if name else []
+    for known in ns.routes.cluster_table:
+        lease = ns.routes.lease_table.get(BrokerKey(known, addr))
+        names += () if lease is None else lease.memberships
     found = _brokers(ns, names)
     return Target(clusters=found.clusters | ({cluster} if cluster else set()), brokers=found.brokers)
 
 
 def _broker(ns: NameServer, command: Command) -> Target:
     name = command.field("brokerName")
-    return _brokers(ns, [name] if name else [])
+    return replace(_brokers(ns, [name] if name else []), all_topics=True)
 
 
 def _topic(ns: NameServer, command: Command) -> Target:
     """A topic is deleted on all its brokers, or on those of one cluster."""
     topic, cluster = command.field("topic"), command.field("clusterName")
     names = list(ns.routes.queues(topic or "") or ())
+    topics = frozenset({topic} if topic else ())
     if not cluster:
-        return _brokers(ns, names)
+        return replace(_brokers(ns, names), topics=topics)
     within = ns.routes.cluster_table.get(cluster, {})
-    return Target(clusters=frozenset({cluster}), brokers=frozenset(name for name in names if name in within))
+    brokers = frozenset(name for name in names if name in within)
+    return Target(clusters=frozenset({cluster}), brokers=brokers, topics=topics)
 
 
 def _queues(ns: NameServer, command: Command) -> Target:
-    return _brokers(ns, [queue.broker_name for queue in decode_topic_route(command.body) or ()])
+    topic = command.field("topic")
+    found = _brokers(ns, [queue.broker_name for queue in decode_topic_route(command.body) or ()])
+    return replace(found, topics=frozenset({topic} if topic else ()))
 
 
 def _whole_server(_ns: NameServer, _command: Command) -> Target:

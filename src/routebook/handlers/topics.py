@@ -17,33 +17,37 @@ def get_all_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_
     """206. All topics."""
     if not ns.settings.enable_all_topic_list:
         raise Disabled("disable")
-    return _listed(ns.routes.topics())
+    return _listed(ns, 206, ns.routes.topics)
 
 
 def get_topics_by_cluster(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
     """224. An unknown cluster has no topics."""
     _check_lists_enabled(ns)
-    return _listed(ns.routes.topics_of_cluster(command.field("cluster") or ""))
+    cluster = command.field("cluster") or ""
+    if cluster not in ns.routes.cluster_table:
+        cluster = ""  # one entry of the cache for all unknown names
+    return _listed(ns, 224, lambda: ns.routes.topics_of_cluster(cluster), cluster)
 
 
 def get_system_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
     """304. Names of clusters and brokers, and the address of a broker that lists the other system topics."""
-    return Outcome(Reply(body=encode_topic_list(ns.routes.system_topics())))
+    body = ns.lists.get((304, ""), ns.routes.revision, lambda: encode_topic_list(ns.routes.system_topics()))
+    return Outcome(Reply(body=body))
 
 
 def get_unit_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
     """311. Topics with the unit flag."""
-    return _flagged(ns, lambda flag: bool(flag & SYS_FLAG_UNIT))
+    return _flagged(ns, 311, lambda flag: bool(flag & SYS_FLAG_UNIT))
 
 
 def get_has_unit_sub_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
     """312. Topics with the unit subscription flag."""
-    return _flagged(ns, lambda flag: bool(flag & SYS_FLAG_UNIT_SUB))
+    return _flagged(ns, 312, lambda flag: bool(flag & SYS_FLAG_UNIT_SUB))
 
 
 def get_has_unit_sub_ununit_topic_list(ns: NameServer, _command: Command, _caller: Caller, _now_ms: int) -> Outcome:
     """313. Topics with the unit subscription flag and without the unit flag."""
-    return _flagged(ns, lambda flag: bool(flag & SYS_FLAG_UNIT_SUB) and not flag & SYS_FLAG_UNIT)
+    return _flagged(ns, 313, lambda flag: bool(flag & SYS_FLAG_UNIT_SUB) and not flag & SYS_FLAG_UNIT)
 
 
 def delete_topic_in_namesrv(ns: NameServer, command: Command, _caller: Caller, _now_ms: int) -> Outcome:
@@ -63,13 +67,14 @@ def register_topic_in_namesrv(ns: NameServer, command: Command, _caller: Caller,
     max_length = ns.settings.name_length
     topic = required_name(command, "topic", max_length=max_length)
     check_names([queue.broker_name for queue in queues], "brokerName", max_length=max_length)
+    ns.totals.check_topic(ns, topic)
     change = ns.routes.register_topic(topic, queues)
     return Outcome(OK, change.events, change.effects)
 
 
-def _flagged(ns: NameServer, predicate: Callable[[int], bool]) -> Outcome:
+def _flagged(ns: NameServer, code: int, predicate: Callable[[int], bool]) -> Outcome:
     _check_lists_enabled(ns)
-    return _listed(ns.routes.unit_topics(predicate))
+    return _listed(ns, code, lambda: ns.routes.unit_topics(predicate))
 
 
 def _check_lists_enabled(ns: NameServer) -> None:
@@ -77,5 +82,8 @@ def _check_lists_enabled(ns: NameServer) -> None:
         raise Disabled("disable")
 
 
-def _listed(topics: list[str]) -> Outcome:
-    return Outcome(Reply(body=encode_topic_list(TopicList(topic_list=topics))))
+def _listed(ns: NameServer, code: int, topics: Callable[[], list[str]], argument: str = "") -> Outcome:
+    def encode() -> bytes:
+        return encode_topic_list(TopicList(topic_list=topics()))
+
+    return Outcome(Reply(body=ns.lists.get((code, argument), ns.routes.revision, encode)))

@@ -7,13 +7,14 @@ A topic hash covers its name and, for each broker, permission and queues. The su
 share a few queue objects, each hashed once: about 30 µs for a topic on 300 brokers.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from hashlib import blake2b
 from typing import Final
 from zlib import crc32
 
 import msgspec
 
+from routebook.journal.chain import ChainHead
 from routebook.model import BrokerData, QueueData
 from routebook.routes import RouteTable
 
@@ -23,19 +24,23 @@ _MASK: Final = (1 << 64) - 1
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of `/v1/digest`. Digests of different formats cannot be compared."""
+    """The body of `/v1/digest`. Digests of different formats cannot be compared.
+
+    `chains` are the heads of the hash chains of the sender's journal.
+    """
 
     format: int
     topics: int
     groups: dict[str, str]
     buckets: list[str]
+    chains: tuple[ChainHead, ...] = ()
 
 
 class BucketDigest(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of `/v1/digest/{bucket}`: the hashes of its topics."""
+    """The body of `/v1/digest/{buckets}`: the hashes of their topics."""
 
     format: int
-    bucket: int
+    buckets: list[int]
     topics: dict[str, str]
 
 
@@ -94,16 +99,16 @@ def take_digest(tables: RouteTable, *, slice_size: int) -> Iterator[Digest | Non
     )
 
 
-def take_bucket(tables: RouteTable, bucket: int, *, slice_size: int) -> Iterator[BucketDigest | None]:
-    """Compute the hashes of one bucket in slices, like `take_digest`."""
+def take_buckets(tables: RouteTable, buckets: Collection[int], *, slice_size: int) -> Iterator[BucketDigest | None]:
+    """Compute the hashes of some buckets in slices, like `take_digest`."""
     sums = QueueSums()
     topics: dict[str, str] = {}
     for number, topic in enumerate(list(tables.topic_table), 1):
-        if bucket_of(topic) == bucket and (entry := tables.topic_table.get(topic)) is not None:
+        if bucket_of(topic) in buckets and (entry := tables.topic_table.get(topic)) is not None:
             topics[topic] = _hex(sums.topic(topic, entry.queues.values()))
         if not number % slice_size:
             yield None
-    yield BucketDigest(format=FORMAT, bucket=bucket, topics=topics)
+    yield BucketDigest(format=FORMAT, buckets=sorted(buckets), topics=topics)
 
 
 def _queue_hash(queue: QueueData) -> int:

@@ -1,10 +1,10 @@
 """Computes the digest of a live route table in slices of about a millisecond, and caches it."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, TypeVar
 
-from routebook.peers.digest import BUCKETS, BucketDigest, Digest, take_bucket, take_digest
+from routebook.peers.digest import BUCKETS, BucketDigest, Digest, take_buckets, take_digest
 from routebook.routes import RouteTable
 
 T = TypeVar("T")
@@ -30,11 +30,11 @@ class DigestCache:
             pending = self._pending = asyncio.ensure_future(_last(steps))
         return await asyncio.shield(pending)
 
-    async def bucket(self, number: int) -> BucketDigest | None:
-        """Return the topic hashes of a bucket; None if the bucket does not exist."""
-        if not 0 <= number < BUCKETS:
+    async def buckets(self, numbers: Collection[int]) -> BucketDigest | None:
+        """Return the topic hashes of these buckets; None if one does not exist."""
+        if not numbers or not all(0 <= number < BUCKETS for number in numbers):
             return None
-        return await _last(take_bucket(self._routes, number, slice_size=_TOPICS_PER_SLICE))
+        return await _last(take_buckets(self._routes, numbers, slice_size=_TOPICS_PER_SLICE))
 
 
 async def _last(steps: Iterator[T | None]) -> T:

@@ -27,11 +27,14 @@ class QueueDifferences:
         There may be tens of thousands, most of them unchanged: these cost no function call.
         """
         shapes: dict[Shape, tuple[QueueData, Queues]] = {}
-        tables, broker, added = self._tables, self._broker, self.added
+        tables, broker, added, changed = self._tables, self._broker, self.added, self.changed
         topic_table, group = tables.topic_table, tables.group_table[broker]
         name, revision, count = group.name, tables.revision + 1, 0
         entry_of = topic_table.get
         last: Shape | None = None
+        last_before: QueueData | None = None
+        last_queue: QueueData | None = None
+        is_changed = False
         for config in configs:
             topic = config.topic_name
             sent = (config.perm, config.read_queue_nums, config.write_queue_nums, config.topic_sys_flag)
@@ -53,8 +56,14 @@ class QueueDifferences:
                 added[topic] = queues
                 count += 1
             elif before != queue:
-                self._set(topic, shape, queue, before)
-        if count:
+                if before is not last_before or queue is not last_queue:  # usually the same for all
+                    last_before, last_queue = before, queue
+                    change = QueueChange(shape_of(before), queues)
+                entry.queues[name] = queue  # type: ignore[union-attr]  # `before` is one of its queues
+                entry.revision = revision  # type: ignore[union-attr]
+                changed[topic] = change
+                is_changed = True
+        if count or is_changed:
             group.topics += count
             group.revision = group.queues_revision = revision
 

@@ -57,9 +57,9 @@ def is_disconnected(tables: Tables, key: BrokerKey) -> bool:
 
 
 class Overdue(NamedTuple):
-    """How many brokers have a connection, and which of them are expired or about to expire."""
+    """The brokers that have a connection, and which of them are expired or about to expire."""
 
-    known: int
+    known: dict[BrokerKey, None]
     keys: dict[BrokerKey, None]
 
 
@@ -68,12 +68,12 @@ def overdue(tables: Tables, now_ms: int, *, window_ms: int, also: Collection[Bro
 
     Brokers without a connection do not count, except for those in `also`.
     """
-    known = 0
+    known: dict[BrokerKey, None] = {}
     keys: dict[BrokerKey, None] = {}
     for key, lease in tables.lease_table.items():
         if key not in also and is_disconnected(tables, key):
             continue
-        known += 1
+        known[key] = None
         due_ms = max(lease.timeout_ms - window_ms, lease.timeout_ms // 2)
         if lease.last_update_ms + due_ms < now_ms:
             keys[key] = None

@@ -153,6 +153,8 @@ class Lease:
         "data_version",
         "filter_servers",
         "ha_addr",
+        "host",
+        "identity",
         "is_uncertain",
         "last_update_ms",
         "memberships",
@@ -170,6 +172,8 @@ class Lease:
         self.data_version: DataVersion | None = None
         self.ha_addr: str | None = None
         self.filter_servers: tuple[str, ...] = ()
+        self.host = ""  # that it registers from; not kept over a restart
+        self.identity: str | None = None  # authenticated; not kept over a restart
         self.version = 0  # RocketMQ version in the last registration; not kept over a restart
 
 

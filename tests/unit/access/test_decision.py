@@ -58,3 +58,16 @@ def test_a_limited_identity_cannot_change_the_whole_server() -> None:
     assert why is not None
     assert "the whole NameServer" in why
     assert decide(OPERATOR, NEEDED.get(318, ()), host="h", target=Target(whole_server=True)) is None
+
+
+def test_by_topic() -> None:
+    owner = identity(Access.ADMIN_WRITE, topics=("orders-*",))
+
+    def ask(target: Target) -> str | None:
+        return decide(owner, NEEDED.get(216, ()), host="h", target=target)
+
+    assert ask(Target(topics=frozenset({"orders-eu"}), brokers=frozenset({"any"}))) is None
+    assert ask(Target(topics=frozenset({"orders-eu", "payments"}))) == "x may not change topic payments"
+    assert "all topics of a broker" in str(ask(Target(all_topics=True)))
+    assert "the whole NameServer" in str(ask(Target(whole_server=True)))
+    assert decide(OPERATOR, NEEDED.get(205, ()), host="h", target=Target(all_topics=True)) is None

@@ -14,6 +14,7 @@ from routebook.events import (
     PreservationLeft,
 )
 from routebook.handlers import NameServer
+from routebook.handlers.expiry_protection import PeerAnswers
 from routebook.model import BrokerKey, RoutePolicy
 from routebook.settings import Settings, from_values
 from tests.support.route_tables import check_consistency, registration
@@ -235,6 +236,110 @@ def test_recovered_brokers_have_their_own_lease() -> None:
     restarted.ns.routes.begin_leases(0, max_ms=60_000)
     restarted.run(70)
     assert (restarted.up, restarted.preserving) == (0, False)
+
+
+# One name, host or identity cannot cause it
+
+
+def fleet_with_attacker(*, members: int, names: int, hosts: int, identity: str | None) -> Fleet:
+    """Ten honest brokers of one identity, and more from an attacker that then becomes silent, like one honest one."""
+    fleet = Fleet(10)
+    for n in range(10):
+        lease = fleet.ns.routes.lease_table[key(n)]
+        lease.host, lease.identity = f"10.0.0.{n}", None if identity is None else "fleet"
+    for n in range(members):
+        what = registration(
+            f"evil{n % names}", broker_id=n // names, addr=f"10.6.6.{n}:1", topics=("x", "y"), timeout_ms=TIMEOUT_MS
+        )
+        fleet.ns.routes.register(what, connection=100 + n, now_ms=0, policy=RoutePolicy())
+        lease = fleet.ns.routes.lease_table[what.key]
+        lease.host, lease.identity = f"10.6.6.{n % hosts}", identity
+    return fleet
+
+
+@pytest.mark.parametrize(
+    ("names", "hosts", "identity"),
+    [
+        (1, 20, None),  # one name with many members, as an identity with `brokers` may register
+        (20, 1, None),  # many names from one host
+        (20, 20, "evil"),  # one identity without limits
+        (1, 1, "evil"),
+    ],
+)
+def test_one_name_host_or_identity_does_not_start_it(names: int, hosts: int, identity: str | None) -> None:
+    fleet = fleet_with_attacker(members=20, names=names, hosts=hosts, identity=identity)
+    fleet.run(300, alive=range(1, 10))
+    assert (fleet.up, fleet.preserving) == (9, False), "the dead broker does not stay in the routes"
+
+
+def test_the_same_brokers_of_many_names_hosts_and_identities_start_it() -> None:
+    fleet = fleet_with_attacker(members=20, names=20, hosts=20, identity=None)
+    fleet.run(300, alive=range(1, 10))
+    assert (fleet.up, fleet.preserving) == (30, True)
+
+
+# With peers
+
+
+def asking_fleet(brokers: int = 10) -> Fleet:
+    fleet = Fleet(brokers)
+    fleet.ns.expiry_protection.asks_peers = True
+    fleet.run(125)
+    assert (fleet.up, fleet.preserving, fleet.of(PreservationEntered)) == (brokers, False, [])
+    assert fleet.ns.expiry_protection.question == frozenset(map(key, range(brokers)))
+    return fleet
+
+
+def answer(fleet: Fleet, *, answered: int, missing: int) -> None:
+    fleet.events += fleet.ns.peers_answered(PeerAnswers(answered=answered, missing=missing), fleet.now_ms).events
+
+
+@pytest.mark.parametrize(("answered", "missing"), [(1, 0), (2, 1), (3, 1), (0, 0)])
+def test_peers_that_hear_the_brokers_or_do_not_answer_start_it(answered: int, missing: int) -> None:
+    fleet = asking_fleet()
+    answer(fleet, answered=answered, missing=missing)
+    assert (fleet.up, fleet.preserving, len(fleet.of(PreservationEntered))) == (10, True, 1)
+
+
+@pytest.mark.parametrize(("answered", "missing"), [(1, 1), (2, 2), (3, 2)])
+def test_peers_that_miss_the_brokers_too_prevent_it(answered: int, missing: int) -> None:
+    fleet = asking_fleet()
+    answer(fleet, answered=answered, missing=missing)
+    assert (fleet.up, fleet.preserving, fleet.of(PreservationEntered)) == (0, False, [])
+    assert len(fleet.of(BrokerDown)) == 10
+
+
+def test_it_starts_if_peers_do_not_answer_in_time() -> None:
+    fleet = asking_fleet()
+    states = []
+    for _ in range(2):
+        fleet.run(5)
+        states.append((fleet.up, fleet.preserving))
+    assert states == [(10, False), (10, True)]
+
+
+def test_brokers_that_return_before_the_answer_withdraw_the_question() -> None:
+    fleet = asking_fleet()
+    fleet.beat(*range(10))
+    fleet.scan()
+    assert (fleet.up, fleet.preserving, fleet.ns.expiry_protection.question) == (10, False, None)
+    answer(fleet, answered=0, missing=0)
+    assert not fleet.preserving
+
+
+def test_peers_are_asked_again_and_end_it_when_they_miss_the_brokers() -> None:
+    """A peer notices a dead broker a little later; a Routebook may protect it, too, and reports its silence."""
+    fleet = asking_fleet()
+    answer(fleet, answered=1, missing=0)
+    fleet.run(25)
+    questions = [fleet.ns.expiry_protection.question]
+    fleet.run(5)
+    questions.append(fleet.ns.expiry_protection.question)
+    assert questions == [None, frozenset(map(key, range(10)))]
+    answer(fleet, answered=1, missing=1)
+    (left,) = fleet.of(PreservationLeft)
+    assert isinstance(left, PreservationLeft)
+    assert (left.reason, fleet.up) == (PreservationEnd.GONE, 0)
 
 
 moves = st.lists(

@@ -3,7 +3,7 @@
 from routebook.handlers.registration_cache import RegistrationCache
 from routebook.model import RegisterResult, Registration, TopicConfig
 from routebook.routes import RouteTable
-from routebook.routes.announcements import Announcement, Delta
+from routebook.routes.announcements import Announcement
 from routebook.wire.register_body import DecodedBody
 from routebook.wire.topic_cache import TopicTable
 from tests.support.core_client import CoreClient, register_body
@@ -69,22 +69,19 @@ def test_it_can_be_asked_whether_a_repetition_would_be_renewed() -> None:
     assert not ns.cache.is_renewable(ns.table, key())
 
 
-def test_the_delta_refers_to_the_brokers_own_last_announcement() -> None:
+def test_the_last_announcement_is_the_brokers_own() -> None:
     ns = Remembering()
     announcement = ns.register(registration(), table=True)
     assert announcement is not None
-    assert ns.cache.delta("broker-a", decoded(registration(), table=True)) == Delta(CHANGED, announcement)
-    assert ns.cache.delta("broker-a", decoded(registration())) is None
-    assert ns.cache.delta("broker-b", decoded(registration(), table=True)) is None
+    assert ns.cache.last_announcement("broker-a") == announcement
+    assert ns.cache.last_announcement("broker-b") is None
 
 
 def test_a_registration_under_an_old_version_does_not_replace_the_remembered_table() -> None:
     ns = Remembering()
     announcement = ns.register(registration(), table=True)
     assert ns.register(registration(topics=("C", "D")), table=True) is None
-    delta = ns.cache.delta("broker-a", decoded(registration(), table=True))
-    assert delta is not None
-    assert delta.since == announcement
+    assert ns.cache.last_announcement("broker-a") == announcement
 
 
 def test_brokers_that_left_are_forgotten() -> None:

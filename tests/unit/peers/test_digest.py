@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from routebook.events import DownReason
-from routebook.peers.digest import BUCKETS, Digest, bucket_of, take_bucket, take_digest
+from routebook.peers.digest import BUCKETS, Digest, bucket_of, take_buckets, take_digest
 from routebook.routes import RouteTable
 from tests.support.route_tables import PLAIN, config, queue, register, registration
 
@@ -20,7 +20,7 @@ def digest(of: RouteTable, *, slice_size: int = 1000) -> Digest:
 
 
 def topics_of(of: RouteTable, bucket: int) -> dict[str, str]:
-    return next(found.topics for found in take_bucket(of, bucket, slice_size=7) if found is not None)
+    return next(found.topics for found in take_buckets(of, {bucket}, slice_size=7) if found is not None)
 
 
 TOPICS = [f"topic-{n}" for n in range(300)]

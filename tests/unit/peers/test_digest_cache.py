@@ -16,7 +16,7 @@ async def test_a_digest_is_cached_until_the_tables_change() -> None:
     assert await digests.digest() is first
     routes.wipe_write("a")
     assert await digests.digest() != first
-    found = await digests.bucket(bucket_of("topic-7"))
+    found = await digests.buckets({bucket_of("topic-7")})
     assert found is not None
     assert "topic-7" in found.topics
-    assert await digests.bucket(BUCKETS) is None
+    assert await digests.buckets({0, BUCKETS}) is None

@@ -8,11 +8,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from routebook.disagreements import Kind
 from routebook.events import PeerAgreed, PeerDiverged
 from routebook.kv import KvStore
-from routebook.peers.digest import take_bucket, take_digest
+from routebook.peers import compare_round
+from routebook.peers.digest import take_buckets, take_digest
 from routebook.peers.monitor import Peers, PeerStatus
 from routebook.routes import RouteTable
 from routebook.server.server import Server
@@ -130,7 +132,8 @@ def digest_port(table: RouteTable, asked: list[str]) -> Iterator[int]:
         def do_GET(self) -> None:
             asked.append(self.path)
             last = self.path.rpartition("/")[2]
-            steps = take_bucket(table, int(last), slice_size=9) if last.isdigit() else take_digest(table, slice_size=9)
+            numbers = {int(number) for number in last.split(",")} if last != "digest" else set()
+            steps = take_buckets(table, numbers, slice_size=9) if numbers else take_digest(table, slice_size=9)
             body = next(msgspec.json.encode(found) for found in steps if found is not None)
             self.send_response(200)
             self.send_header("content-length", str(len(body)))
@@ -174,6 +177,38 @@ async def test_two_routebooks_compare_digests(tmp_path: Path) -> None:
             ours.register_topic("topic-7", [queue("b", read=9)])
             fill(theirs, "c")
             assert (await monitor.round()).state == "agrees"
+        await monitor.peers.stop()
+
+
+@asynchronous
+async def test_every_difference_is_counted_in_one_round(tmp_path: Path) -> None:
+    asked: list[str] = []
+    async with nameserver(tmp_path) as server:
+        ours, theirs = RouteTable(), server.nameserver.routes
+        for table in (ours, theirs):
+            fill(table, "a", "b")
+        for topic in TOPICS[:71]:
+            theirs.register_topic(topic, [queue("b", read=9)])
+        with digest_port(theirs, asked) as port:
+            monitor = Monitor(ours, f"{server.address}/{port}")
+            status = await monitor.round()
+        assert (status.total, status.groups, len(status.differences)) == (71, 1, 1)
+        assert len(asked) == 2
+        await monitor.peers.stop()
+
+
+@asynchronous
+async def test_more_differences_than_a_round_compares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare_round, "MAX_TOPICS", 30)
+    async with nameserver(tmp_path) as server:
+        ours, theirs = RouteTable(), server.nameserver.routes
+        for table in (ours, theirs):
+            fill(table, "a", "b")
+        for topic in TOPICS[:71]:
+            theirs.register_topic(topic, [queue("b", read=9)])
+        with digest_port(theirs, []) as port:
+            monitor = Monitor(ours, f"{server.address}/{port}")
+            assert [(await monitor.round()).total for _ in range(4)] == [30, 60, 71, 71]
         await monitor.peers.stop()
 
 
