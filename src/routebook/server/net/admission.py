@@ -70,6 +70,7 @@ class Admission:
             peer=requester.address,
             host=requester.host.name,
             certificate_names=requester.certificate_names,
+            is_tls=requester.tls is not None,
         )
         if isinstance(found, Identity):
             requester.set_identity(found)

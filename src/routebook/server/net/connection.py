@@ -7,7 +7,8 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import cast
+from time import perf_counter_ns
+from typing import Final, cast
 
 from routebook.errors import ProtocolError
 from routebook.events import DownReason
@@ -21,12 +22,15 @@ from routebook.server.net.shared import Shared
 from routebook.wire.command import Reply
 from routebook.wire.foreign_protocols import answer_to_client
 
+_LONG_FRAME_BYTES: Final = 64 << 10
+
 
 class Connection(asyncio.Protocol):
     """asyncio calls it when bytes arrive, when the peer is slow, and when the connection is lost."""
 
     __slots__ = (
         "_decoder",
+        "_is_held_back",
         "_peer",
         "_peer_finished",
         "_reason",
@@ -47,6 +51,7 @@ class Connection(asyncio.Protocol):
         self._peer = shared.new_peer()
         self.state = State.READING
         self._peer_finished = False  # the peer sends no more, but still reads
+        self._is_held_back = False  # reading is paused in the middle of a long frame
         self._undrained = 0  # DRAINING: bytes that are still to be read from the socket
         self._reason = DownReason.CLOSED
         self.last_active = self.opened_at = 0.0
@@ -91,7 +96,12 @@ class Connection(asyncio.Protocol):
             if data:
                 self._peer.feed(data)
                 if self.state in SERVES:
-                    self._serve()
+                    if self.requester.is_overdrawn(perf_counter_ns()):
+                        self._wait_for_turn()
+                    else:
+                        self._serve()
+                        if self._peer.held >= _LONG_FRAME_BYTES:
+                            self._share_reading(len(data))
         except ProtocolError as error:
             self._refuse(str(error))
         self._finish_if_drained()
@@ -120,8 +130,7 @@ class Connection(asyncio.Protocol):
             return
         shared, caller = self._shared, self.requester.caller
         self._on(Event.LOST)
-        self.flow.release()
-        self._peer.release()
+        self._release()
         shared.protection.limits.leave(self.requester.host)
         shared.traffic.remove(caller.connection)
         if not shared.traffic.is_stopping:
@@ -144,17 +153,39 @@ class Connection(asyncio.Protocol):
     def _serve(self) -> None:
         event = answer_requests(self._shared, self.requester, self._peer, self.flow, self._answer_later)
         if event is not None:
-            self._on(event)
-            self.flow.pause_reading()
             if event is Event.PAUSE:
-                asyncio.get_running_loop().call_soon(self._next_turn)
+                self._wait_for_turn()
+            else:
+                self._on(event)
+                self.flow.pause_reading()
+
+    def _wait_for_turn(self) -> None:
+        """Other connections have their turn: continue when it is this host's."""
+        self._on(Event.PAUSE)
+        self.flow.pause_reading()
+        self._shared.turns.add_turn(self.requester.host.name, self._next_turn)
 
     def _next_turn(self) -> None:
         if self.state in PAUSED and not self.flow.is_blocked:
             self._continue()
 
+    def _share_reading(self, size: int) -> None:
+        """Pause reading a long frame if all connections together have read enough of them in this turn of the loop."""
+        turns = self._shared.turns
+        if turns.has_read(size) and not self._is_held_back and self.state is State.READING:
+            self._is_held_back = True
+            self.flow.pause_reading()
+            turns.add_reader(self.requester.host.name, self._resume_long_frame)
+
+    def _resume_long_frame(self) -> None:
+        self._is_held_back = False
+        if self.state in SERVES:
+            self.flow.resume_reading()
+
     def _answer_later(self, opaque: int, oneway: bool, reply: Reply) -> None:
         self.flow.deferred -= 1
+        if opaque == self.flow.in_order:
+            self.flow.in_order = None
         self._on(Event.DEFERRED_ANSWER)
         if self.state >= State.CLOSING or self._transport.is_closing():
             return
@@ -206,8 +237,7 @@ class Connection(asyncio.Protocol):
         """Close now: the connection exceeds a limit."""
         self._shared.protection.limits.exceeded[limit] += 1
         self._shared.recording.event_log.connection_closed(why, self.requester.address)
-        self.flow.release()
-        self._peer.release()
+        self._release()
         self._on(Event.CLOSE)
         self._transport.abort()
 
@@ -234,6 +264,12 @@ class Connection(asyncio.Protocol):
         else:
             self._transport.close()
 
+    def _release(self) -> None:
+        """Nothing of this connection counts against the memory limit any more."""
+        self.flow.release()
+        self._peer.release()
+        self._decoder.release()
+
     def _on(self, event: Event) -> None:
         self.state = next_state(self.state, event)
 
@@ -241,10 +277,12 @@ class Connection(asyncio.Protocol):
 
     @property
     def buffered_bytes(self) -> int:
-        """Bytes that count against the memory limit: an incomplete frame and unread answers."""
-        return self._peer.held + self.flow.unread
+        """Bytes that count against the memory limit: an incomplete frame or PROXY header, and unread answers."""
+        return self._peer.held + self.flow.unread + self._decoder.held
 
     @property
     def partial_frame(self) -> int | None:
         """The number of the incomplete frame whose rest is expected, if there is one."""
-        return self._peer.frames_in_parts if self._peer.held and self.state in SERVES else None
+        if self._is_held_back or self.state not in SERVES:
+            return None  # this side does not read
+        return self._peer.frames_in_parts if self._peer.held else None

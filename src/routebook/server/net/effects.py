@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from routebook.codes import ADMIN_WRITES, ResponseCode
 from routebook.effects import AskProduct, CloseConnection, NotifyMinBroker, SaveKv, SaveSettings
-from routebook.events import DownReason
+from routebook.events import DownReason, RequestDenied
 from routebook.handlers import Caller, Outcome
 from routebook.server.access.denials import Denials
 from routebook.server.net.outbound.cluster_test import ClusterTest
@@ -105,11 +107,11 @@ class EffectRunner:
 
     def _record(self, outcome: Outcome, caller: Caller | None, code: int | None) -> int:
         peer, who = (None, None) if caller is None else (caller.address, caller.who)
-        reply = outcome.reply
-        if reply is not None and reply.code == ResponseCode.NO_PERMISSION:
-            self._denials.denied(code=code or 0, why=reply.remark or "", peer=peer or "", who=who)
-            return 0
-        return self._recorder.record(outcome.events, at_ms=self._wall_ms(), peer=peer, code=code, who=who)
+        for event in outcome.events:
+            if isinstance(event, RequestDenied):  # of these, one per minute is recorded
+                self._denials.denied(code=code or 0, why=event.why, peer=peer or "", who=who)
+        events = [event for event in outcome.events if not isinstance(event, RequestDenied)]
+        return self._recorder.record(events, at_ms=self._wall_ms(), peer=peer, code=code, who=who)
 
     def _wait_for_disk(
         self, effect: SaveKv | SaveSettings | None, durable: int, reply: Reply | None, answer: Answer
@@ -119,6 +121,7 @@ class EffectRunner:
         self._saving[token] = self._time()
         left = (effect is not None) + (durable > 0)
         problem: str | None = None
+        unkept: str | None = None
 
         def one_done() -> None:
             nonlocal left
@@ -130,6 +133,9 @@ class EffectRunner:
                 self._on_save_failed(problem)
                 remark = f"the change is in effect, but will be lost at the next restart: {problem}"
                 answer(Reply(code=ResponseCode.SYSTEM_ERROR, remark=remark))
+            elif unkept is not None:
+                remark = f"the change is in effect, but its record is not on disk and may be lost: {unkept}"
+                answer(replace(reply if reply is not None else Reply(), remark=remark))
             else:
                 answer(reply if reply is not None else Reply())
 
@@ -138,11 +144,16 @@ class EffectRunner:
             problem = error
             one_done()
 
+        def recorded(is_kept: bool) -> None:
+            nonlocal unkept
+            unkept = None if is_kept else self._recorder.problem
+            one_done()
+
         if effect is not None:
             self._saver.save(effect, saved)
         if durable:
             # A full disk stops the journal, not the NameServer: the request is answered, and health is degraded.
-            self._recorder.when_durable(durable, lambda _is_kept: one_done())
+            self._recorder.when_durable(durable, recorded)
 
     def _ask(self, effect: AskProduct, answer: Answer) -> None:
         token = object()

@@ -54,6 +54,11 @@ class FirstBytes:
         self.foreign = recognize_client(plain)
         return plain
 
+    @property
+    def held(self) -> int:
+        """The number of bytes that wait for the rest of a header."""
+        return len(self._first)
+
     def _choose_tls(self) -> None:
         first, mode = self._first, self._contexts.settings.mode
         self._step = _Step.PROTOCOL
@@ -70,7 +75,7 @@ class FirstBytes:
 class Decoder:
     """The receiving side of one connection, up to the frames."""
 
-    __slots__ = ("_first", "_flow", "_requester", "_shared", "_transport", "foreign", "is_plain")
+    __slots__ = ("_first", "_flow", "_requester", "_shared", "_transport", "foreign", "held", "is_plain")
 
     def __init__(self, shared: Shared, requester: Requester, flow: FlowControl, transport: asyncio.Transport) -> None:
         self._shared = shared
@@ -78,6 +83,7 @@ class Decoder:
         self._flow = flow
         self._transport = transport
         self._first: FirstBytes | None = FirstBytes(shared.transport.tls)
+        self.held = 0  # bytes of an incomplete PROXY header, counted against `buffers`
         self.is_plain = False  # what arrives are frames, without TLS
         self.foreign: ForeignProtocol | None = None  # the peer uses another protocol
 
@@ -109,13 +115,24 @@ class Decoder:
                 self._requester.tls, self._flow.encrypt = first.tls, first.tls.send
                 self._send_records(first.tls)
         if plain is None:
+            self._hold(first.held)
             return b""
+        self.release()
         self._first = None
         self.foreign = first.foreign
         if self.foreign is not None:
             return b""
         self.is_plain = first.tls is None
         return plain
+
+    def release(self) -> None:
+        """Nothing of this connection counts against `buffers` any more."""
+        self._hold(0)
+
+    def _hold(self, size: int) -> None:
+        more, self.held = size - self.held, size
+        if more:
+            self._shared.buffers.hold(more)
 
     def _set_source(self, source: str) -> None:
         protection = self._shared.protection

@@ -15,7 +15,7 @@ from routebook.server.net.outbox import Outbox
 from routebook.settings import Settings
 
 FLUSH_BYTES: Final = 64 * 1024  # flush threshold; keeps the write buffer small enough for backpressure to work
-TURN_REQUESTS: Final = 128  # one connection answers this many requests before others have their turn
+TURN_NS: Final = 2_000_000  # after this time other connections have their turn
 MAX_DEFERRED: Final = 64  # deferred answers per connection
 _HIGH_WATER: Final = 64 * 1024  # Netty's defaults
 _LOW_WATER: Final = 32 * 1024
@@ -52,7 +52,7 @@ class Buffers:
 class FlowControl:
     """Writes the answers of one connection and pauses reading while the peer does not read them."""
 
-    __slots__ = ("_buffers", "_outbox", "_transport", "deferred", "encrypt", "is_blocked", "unread")
+    __slots__ = ("_buffers", "_outbox", "_transport", "deferred", "encrypt", "in_order", "is_blocked", "unread")
 
     def __init__(self, transport: asyncio.Transport, outbox: Outbox, buffers: Buffers, marks: tuple[int, int]) -> None:
         self._transport = transport
@@ -62,6 +62,7 @@ class FlowControl:
         self.is_blocked = False  # the write buffer exceeded the high-water mark
         self.unread = 0  # bytes of the write buffer that count against `buffers`
         self.deferred = 0  # answers that wait for a disk or another server
+        self.in_order: int | None = None  # opaque of the one that the following requests wait for
         transport.set_write_buffer_limits(high=marks[0], low=marks[1])
 
     @property

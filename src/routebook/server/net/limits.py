@@ -19,8 +19,21 @@ NAMES: Final = (
     "inflated_bytes",
     "topics_per_registration",
     "name_length",
+    "brokers",
+    "topics",
+    "queues",
+    "mappings",
+    "kv_bytes",
+    "brokers_per_identity",
+    "queues_per_identity",
+    "mappings_per_identity",
+    "kv_bytes_per_identity",
+    "loose_json",
+    "route_bytes",
 )
 _BURST_S: Final = 2.0  # the token bucket holds the requests of this time
+_SHARES: Final = 5  # a host or identity has a fifth of the time of the event loop
+_MAX_OWED_NS: Final = 100_000_000  # a burst of 20 ms is within the budget
 _BROKER_HOSTS_AGE_S: Final = 1.0
 # connections beyond the limit that are reserved for brokers; the limit on open files allows for the maximum
 _MIN_RESERVE: Final = 16
@@ -28,13 +41,35 @@ _MAX_RESERVE: Final = 128
 _UNLIMITED: Final = 1 << 62
 
 
-class Host:
-    """One client address: its number of connections, and a token bucket for its requests."""
+class Account:
+    """The time of the event loop that a host or an identity spends, against its share.
 
-    __slots__ = ("_filled_at", "_tokens", "connections", "name")
+    Requests of one that overspent are not rejected: they wait for its turn (`turns`).
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("paid_ns",)
+
+    def __init__(self) -> None:
+        self.paid_ns = 0  # until then its share pays what it spent; in the past: nothing is owed
+
+    def spend(self, spent_ns: int, now_ns: int) -> None:
+        paid_ns = self.paid_ns
+        self.paid_ns = (paid_ns if paid_ns > now_ns else now_ns) + spent_ns * _SHARES
+
+    def is_overdrawn(self, now_ns: int) -> bool:
+        return self.paid_ns > now_ns + _MAX_OWED_NS
+
+
+class Host(Account):
+    """One client address: its number of connections, its account, and a token bucket for its requests."""
+
+    __slots__ = ("_filled_at", "_tokens", "connections", "identities", "name")
+
+    def __init__(self, name: str, identities: dict[str, Account] | None = None) -> None:
+        """`identities` are the accounts of identities, by name."""
+        super().__init__()
         self.name = name
+        self.identities = {} if identities is None else identities
         self.connections = 0
         self._tokens = 0.0
         self._filled_at = float("-inf")
@@ -67,6 +102,7 @@ class Limits:
         self.exceeded = exceeded
         self.time = time
         self.hosts: dict[str, Host] = {}
+        self.identities: dict[str, Account] = {}  # by name
         self.connections = 0
         self._max_connections = max_connections
         self._max_per_host = settings.connections_per_address or max_connections
@@ -85,7 +121,7 @@ class Limits:
             self.exceeded["connections"] += 1
             return None
         if host is None:
-            host = self.hosts[name] = Host(name)
+            host = self.hosts[name] = Host(name, self.identities)
         host.connections += 1
         self.connections += 1
         return host

@@ -18,6 +18,7 @@ from routebook.server.net.listeners import BACKLOG, open_socket
 from routebook.server.net.load_monitor import LoadMonitor
 from routebook.server.net.service import Service
 from routebook.server.net.shared import Protection, Recording, Shared, TransportOptions
+from routebook.server.net.turns import Turns
 from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.health import Part
 from routebook.server.observe.loop_lag import LoopLag
@@ -50,6 +51,7 @@ class Port:
         fast_lookup: FastLookup | None = None,
         http_address: str | None = None,
         version: int = VERSION_5_5_0,
+        turns: Turns | None = None,
     ) -> None:
         loop_time, limit = asyncio.get_running_loop().time, settings.limits
         self._settings = settings
@@ -79,6 +81,7 @@ class Port:
             recording=Recording(denials=denials, event_log=event_log),
             protection=Protection(admission=admission, limits=limits, load=load),
             fast_lookup=fast_lookup,
+            turns=turns,
         )
         self._idle = IdleSweep(
             self.shared.traffic.connections,

@@ -4,14 +4,14 @@ import asyncio
 from time import perf_counter_ns
 from typing import Final
 
-from routebook.codes import FLAG_ONEWAY, FLAG_RESPONSE, RequestCode, ResponseCode
+from routebook.codes import FLAG_ONEWAY, FLAG_RESPONSE, RequestCode
 from routebook.errors import FrameTooLong, ProtocolError
 from routebook.server.net.connection_state import Event
-from routebook.server.net.flow_control import FLUSH_BYTES, MAX_DEFERRED, TURN_REQUESTS, FlowControl
+from routebook.server.net.flow_control import FLUSH_BYTES, MAX_DEFERRED, TURN_NS, FlowControl
 from routebook.server.net.requester import Requester
-from routebook.server.net.service import AnswerLater
+from routebook.server.net.service import AnswerLater, internal_error
 from routebook.server.net.shared import Shared
-from routebook.wire.command import Command, Reply
+from routebook.wire.command import Reply
 from routebook.wire.peer import Peer
 
 _LOOKUP: Final = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
@@ -71,10 +71,10 @@ def answer_requests(
                 size = 0
                 if not flow.flush():
                     break
-            if served >= TURN_REQUESTS:
+            if perf_counter_ns() - began_ns >= TURN_NS and served:
                 stopped_by = Event.PAUSE
                 break
-            if flow.deferred >= MAX_DEFERRED:
+            if flow.deferred >= MAX_DEFERRED or flow.in_order is not None:
                 stopped_by = Event.DEFERRED_LIMIT
                 break
             command = peer.next_command()
@@ -91,9 +91,12 @@ def answer_requests(
                 if admission is None or (reply := admission.refusal(requester, command)) is None:
                     reply = answer(command, requester.caller, now_ms, answer_later)
             except Exception as error:  # noqa: BLE001  around one request: the connection stays open
-                reply = _internal_error(shared, requester, command, error)
+                shared.recording.event_log.request_failed(code, requester.caller.address, error)
+                reply = internal_error(code, error)
             if reply is None:
                 flow.deferred += 1
+                if code in shared.service.ordered_codes:
+                    flow.in_order = command.opaque
             elif not command.flag & FLAG_ONEWAY:
                 counts.responses[reply.code] += 1
                 frame = encode(command.opaque, reply)
@@ -109,7 +112,11 @@ def answer_requests(
     flow.write(answers)
     if served:
         requester.has_sent_request = True
-        traffic.latencies.add(code, served, perf_counter_ns() - began_ns)
+        now_ns = perf_counter_ns()
+        requester.host.spend(now_ns - began_ns, now_ns)
+        if requester.account is not None:
+            requester.account.spend(now_ns - began_ns, now_ns)
+        traffic.latencies.add(code, served, now_ns - began_ns)
     return stopped_by
 
 
@@ -119,11 +126,3 @@ def answer_deferred(shared: Shared, flow: FlowControl, opaque: int, reply: Reply
     flow.write([shared.encode(opaque, reply)])
     flow.flush()
     flow.count_unread()
-
-
-def _internal_error(shared: Shared, requester: Requester, command: Command, error: Exception) -> Reply:
-    shared.recording.event_log.request_failed(command.code, requester.caller.address, error)
-    return Reply(
-        code=ResponseCode.SYSTEM_ERROR,
-        remark=f"internal error in request {command.code}: {type(error).__name__}; see the log of the server",
-    )

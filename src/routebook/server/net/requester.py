@@ -3,20 +3,21 @@
 from routebook.access.identity import Identity, Network, is_within
 from routebook.errors import ProtocolError
 from routebook.handlers import Caller
-from routebook.server.net.limits import Host, Limits
+from routebook.server.net.limits import Account, Host, Limits
 from routebook.server.tls.session import TlsSession
 
 
 class Requester:
     """`caller` is what handlers receive, `host` is what limits count."""
 
-    __slots__ = ("caller", "has_sent_request", "host", "tls")
+    __slots__ = ("account", "caller", "has_sent_request", "host", "tls")
 
     def __init__(self, caller: Caller, host: Host) -> None:
         self.caller = caller
         self.host = host
         self.tls: TlsSession | None = None
         self.has_sent_request = False
+        self.account: Account | None = None  # of the identity
 
     @property
     def address(self) -> str:
@@ -27,9 +28,16 @@ class Requester:
         """The names in the peer's verified certificate."""
         return () if self.tls is None else self.tls.certificate_names
 
+    def is_overdrawn(self, now_ns: int) -> bool:
+        """Whether the host or the identity spent more time than its budget: its requests wait for their turn."""
+        if self.host.paid_ns <= now_ns and self.account is None:  # usually
+            return False
+        return self.host.is_overdrawn(now_ns) or (self.account is not None and self.account.is_overdrawn(now_ns))
+
     def set_identity(self, identity: Identity) -> None:
         """Attribute the current request to this identity."""
         if self.caller.identity is not identity:
+            self.account = self.host.identities.setdefault(identity.name, Account())
             self.caller = Caller(self.caller.connection, self.caller.address, identity)
 
     def set_source(self, source: str, *, limits: Limits, proxies: tuple[Network, ...], has_auth: bool) -> None:

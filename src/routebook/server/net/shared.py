@@ -16,6 +16,7 @@ from routebook.server.net.load_monitor import LoadMonitor
 from routebook.server.net.outbox import Outbox
 from routebook.server.net.service import Service
 from routebook.server.net.traffic import Traffic
+from routebook.server.net.turns import Turns
 from routebook.server.observe.event_log import EventLog
 from routebook.server.tls.contexts import TlsContexts
 from routebook.wire.codec import encode_reply, encode_versioned_reply
@@ -65,8 +66,10 @@ class Shared:
         recording: Recording,
         protection: Protection,
         fast_lookup: FastLookup | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self.service = service
+        self.turns = turns or Turns()
         self.now_ms = clock.now_ms
         self.wall_ms = clock.wall_ms
         self.transport = transport

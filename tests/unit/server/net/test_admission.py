@@ -11,6 +11,7 @@ from routebook.server.net.effects import EffectRunner
 from routebook.server.net.limits import Host
 from routebook.server.net.nameserver_service import NameServerService
 from routebook.server.net.requester import Requester
+from routebook.server.net.turns import Turns
 from routebook.settings import Settings
 from routebook.wire.command import Command
 
@@ -25,7 +26,8 @@ def nameserver() -> NameServer:
 
 def admission(nameserver: NameServer, **options: Any) -> Admission:
     effects = cast("EffectRunner", None)
-    return Admission(NameServerService(nameserver, effects, lambda: 0), time=lambda: 100.0, **options)
+    service = NameServerService(nameserver, effects, lambda: 0, turns=Turns())
+    return Admission(service, time=lambda: 100.0, **options)
 
 
 def requester() -> Requester:

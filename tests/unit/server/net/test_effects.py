@@ -100,7 +100,7 @@ def test_denials_pass_the_limit_on_denial_records() -> None:
 def test_an_answer_is_deferred_until_the_file_is_saved() -> None:
     bench = Bench()
     reply = Reply(remark="done")
-    assert bench.apply(Outcome(reply, effects=(SaveKv(b"{}"),)))
+    assert bench.apply(Outcome(reply, effects=(SaveKv(),)))
     assert bench.replies == []
     assert bench.runner.deferred(2.5) == (0, 0, 1, 500)
     bench.saver.finish[0](None)
@@ -110,7 +110,7 @@ def test_an_answer_is_deferred_until_the_file_is_saved() -> None:
 
 def test_a_file_that_cannot_be_saved_is_reported_in_the_answer() -> None:
     bench = Bench()
-    assert bench.apply(Outcome(Reply(), effects=(SaveKv(b"{}"),)))
+    assert bench.apply(Outcome(Reply(), effects=(SaveKv(),)))
     bench.saver.finish[0]("disk full")
     assert bench.failures == ["disk full"]
     assert bench.replies[0].code == ResponseCode.SYSTEM_ERROR

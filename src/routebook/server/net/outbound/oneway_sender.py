@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Hashable
-from typing import Final
+from typing import Final, TypeAlias
 
 from routebook.client.addresses import parse_address
 from routebook.client.dial import Line
@@ -14,13 +14,25 @@ _MAX_WAITING: Final = 256  # requests per broker; the oldest are dropped first
 _TIMEOUT_S: Final = 3.0
 _IDLE_S: Final = 120.0  # an unused connection is closed after this time
 
+OnResult: TypeAlias = Callable[[str, Command, Hashable, str | None], None]
+
 
 class OnewaySender:
     """One connection per broker address."""
 
-    def __init__(self, *, serialize_type: SerializeType, on_failure: Callable[[str, str], None]) -> None:
-        """`on_failure` receives an address and why requests could not be sent to it."""
+    def __init__(
+        self,
+        *,
+        serialize_type: SerializeType,
+        on_failure: Callable[[str, str], None],
+        on_result: OnResult = lambda _address, _command, _key, _why: None,
+    ) -> None:
+        """`on_failure` receives an address and why requests could not be sent to it.
+
+        `on_result` receives each request with its address and key when it was sent (None), or why it was not.
+        """
         self._serialize_type = serialize_type
+        self._on_result = on_result
         self._on_failure = on_failure
         self._recipients: dict[str, _Recipient] = {}
 
@@ -39,7 +51,9 @@ class OnewaySender:
         if recipient is None:
             if len(self._recipients) >= _MAX_RECIPIENTS:
                 self._recipients.pop(next(iter(self._recipients))).task.cancel()
-            recipient = self._recipients[address] = _Recipient(address, self._serialize_type, self._on_failure)
+            recipient = self._recipients[address] = _Recipient(
+                address, self._serialize_type, self._on_failure, self._on_result
+            )
             recipient.task.add_done_callback(lambda _: self._forget(address, recipient))
         return recipient
 
@@ -51,8 +65,11 @@ class OnewaySender:
 class _Recipient:
     """One broker. Its task ends when the connection fails or is unused for long."""
 
-    def __init__(self, address: str, serialize_type: SerializeType, on_failure: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, address: str, serialize_type: SerializeType, on_failure: Callable[[str, str], None], on_result: OnResult
+    ) -> None:
         self._address = address
+        self._on_result = on_result
         self._serialize_type = serialize_type
         self._on_failure = on_failure
         self._waiting: dict[Hashable, Command] = {}
@@ -70,17 +87,22 @@ class _Recipient:
         try:
             line = Line(parse_address(self._address), connect_timeout_s=_TIMEOUT_S, tls=None, on_request=None)
         except UsageError as error:
-            self._on_failure(self._address, str(error))
+            self._failed(str(error))
             return
         try:
             while await self._wait_for_work():
                 await self._send_all(line)
         except TimeoutError:
-            self._on_failure(self._address, f"did not read a request within {_TIMEOUT_S:g} s")
+            self._failed(f"did not read a request within {_TIMEOUT_S:g} s")
         except ConnectionFailed as failure:
-            self._on_failure(self._address, failure.why)
+            self._failed(failure.why)
         finally:
             await line.aclose()
+
+    def _failed(self, why: str) -> None:
+        self._on_failure(self._address, why)
+        for key, command in self._waiting.items():
+            self._on_result(self._address, command, key, why)
 
     async def _wait_for_work(self) -> bool:
         """False: there was none for a long time."""
@@ -95,6 +117,12 @@ class _Recipient:
     async def _send_all(self, line: Line) -> None:
         while self._waiting:
             link = await line.link()
-            command = self._waiting.pop(next(iter(self._waiting)))
-            async with asyncio.timeout(_TIMEOUT_S):
-                await link.send(command, self._serialize_type)
+            key = next(iter(self._waiting))
+            command = self._waiting.pop(key)
+            try:
+                async with asyncio.timeout(_TIMEOUT_S):
+                    await link.send(command, self._serialize_type)
+            except (TimeoutError, ConnectionFailed):
+                self._waiting.setdefault(key, command)  # not sent
+                raise
+            self._on_result(self._address, command, key, None)
