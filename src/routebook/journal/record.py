@@ -17,6 +17,7 @@ from routebook.lenient_json import encode_json
 
 FORMAT_VERSION: Final = 1
 ENVELOPE_FIELDS: Final = ("v", "ns", "boot", "seq", "at", "kind")
+_CHAIN_FIELD: Final = "chain"  # chain.py; the last field of some lines
 
 
 KINDS: Final[dict[str, type[Event]]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Event)}
@@ -116,7 +117,9 @@ def decode_event(line: bytes, envelope: Envelope) -> Record:
     event: Event | UnknownEvent
     if decoder is None:
         fields = _all_fields(line)
-        event = UnknownEvent(envelope.kind, {k: v for k, v in fields.items() if k not in ENVELOPE_FIELDS})
+        event = UnknownEvent(
+            envelope.kind, {k: v for k, v in fields.items() if k not in (*ENVELOPE_FIELDS, _CHAIN_FIELD)}
+        )
     else:
         try:
             event = decoder.decode(line)

@@ -6,6 +6,7 @@
     *.tmp                                                                         incomplete; ignored
     *.corrupt                                                                     set aside by recovery
     reserved.json                                                                 write/sequence_reserve.py
+    expired.json                                                                  expired.py
 
 While a segment is being rolled, both forms exist for a moment. Then the rolled one counts: it gets its name only when
 it is complete.
@@ -18,6 +19,7 @@ from typing import Final
 import msgspec
 
 RESERVE_NAME: Final = "reserved.json"
+EXPIRED_NAME: Final = "expired.json"
 OPEN_SUFFIX: Final = ".jsonl"
 ROLLED_SUFFIX: Final = ".jsonl.zst"
 TEMPORARY_SUFFIX: Final = ".tmp"

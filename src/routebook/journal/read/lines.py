@@ -102,6 +102,11 @@ def _decompressed(files: Files, segment: Segment) -> Iterator[bytes | str]:
             yield f"the compressed data is damaged: {problem}"
 
 
+def damage_in(files: Files, segment: Segment) -> str | None:
+    """Read a rolled segment to its end; return what is wrong with it. Raises FileNotFoundError if it was removed."""
+    return next((chunk for chunk in _decompressed(files, segment) if isinstance(chunk, str)), None)
+
+
 def text_of(files: Files, segment: Segment) -> bytes:
     """Return the text of a segment, up to the first unreadable byte. Raises FileNotFoundError."""
     chunks = _decompressed(files, segment) if segment.rolled else _plain(files, segment, 0)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from routebook.controller_events import BrokerSetState
 from routebook.events import Event, MappingsChanged, PeerDiverged, PreservationEntered, TopicDeleted, TopicsChanged
 from routebook.journal.record import Record, UnknownEvent
 
@@ -25,11 +26,13 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 def brokers_of(event: Event | UnknownEvent) -> Iterator[str]:
     """Yield the names and addresses of the brokers an event refers to."""
-    yield from _texts(event, "broker", "addr")
+    yield from _texts(event, "broker", "addr", "before_addr")
     if isinstance(event, TopicDeleted | PeerDiverged):
         yield from event.brokers
     elif isinstance(event, PreservationEntered):
         yield from event.addrs
+    elif isinstance(event, BrokerSetState):
+        yield from event.replicas.values()
 
 
 def topics_of(event: Event | UnknownEvent) -> Iterator[str]:

@@ -1,9 +1,14 @@
-"""Verifies a whole journal: counts its records and reports damage and missing numbers."""
+"""Verifies a whole journal: counts its records, reports damage and missing numbers, and checks the hash chain."""
+
+from collections.abc import Iterable
 
 import msgspec
 
 from routebook.events import JournalHole
+from routebook.journal.chain import ChainHead
+from routebook.journal.expired import read_expired
 from routebook.journal.files import Files
+from routebook.journal.read.chain_check import Break, ChainCheck
 from routebook.journal.read.lines import Damage
 from routebook.journal.read.reader import Hole, Line, read
 from routebook.journal.segments import list_segments
@@ -36,19 +41,30 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     skipped: tuple[Hole, ...]  # numbers skipped after a crash; most were never assigned
     unnumbered: int  # events dropped without a number, in very long outages
     unfinished: Damage | None
+    chained_since: int | None  # the first record that the hash chain protects
+    heads_compared: int  # heads of this journal that other NameServers have seen
+    breaks: tuple[Break, ...]
 
     @property
     def whole(self) -> bool:
-        return not self.damage and not self.holes and not self.unnumbered
+        return not self.damage and not self.holes and not self.unnumbered and not self.breaks
 
 
-def verify(files: Files) -> Report:
-    """Read the whole journal."""
+def verify(files: Files, *, witnesses: Iterable[ChainHead] = (), is_audit: bool = False) -> Report:
+    """Read the whole journal. `witnesses` are its heads as other NameServers have seen them.
+
+    The audit stream has some of the numbers only, and no record of those that its retention removed.
+    """
     listing = list_segments(files.names())
     disk_bytes = sum(files.size(segment.name) for segment in listing.segments)
-    tally = _Tally()
+    tally = _Tally(ChainCheck(witnesses))
+    expired = None if is_audit else read_expired(files)
     for item in read(files):
-        tally.add(item)
+        if not (is_audit and isinstance(item, Hole)):
+            tally.add(item)
+    tally.chain.finish()
+    if expired is not None:
+        tally.check_start(expired)
     return tally.report(
         segments=len(listing.segments),
         rolled=sum(segment.rolled for segment in listing.segments),
@@ -57,7 +73,8 @@ def verify(files: Files) -> Report:
 
 
 class _Tally:
-    def __init__(self) -> None:
+    def __init__(self, chain: ChainCheck) -> None:
+        self.chain = chain
         self.nameservers: dict[str, None] = {}
         self.boots: set[str] = set()
         self.kinds: dict[str, KindCount] = {}
@@ -81,6 +98,7 @@ class _Tally:
 
     def _line(self, line: Line) -> None:
         record = line.record
+        self.chain.add(record.seq, line.raw)
         self.nameservers[record.ns] = None
         self.boots.add(record.boot)
         kind = self.kinds.setdefault(record.kind, KindCount())
@@ -91,6 +109,14 @@ class _Tally:
         self.seqs = (self.seqs[0] if self.seqs else record.seq, record.seq)
         earliest, latest = self.times or (record.at, record.at)
         self.times = (min(earliest, record.at), max(latest, record.at))
+
+    def check_start(self, expired: int) -> None:
+        """Report a missing beginning, unless retention removed it or it is from before the hash chain."""
+        first = None if self.seqs is None else self.seqs[0]
+        if first is None or first <= expired + 1 or self.chain.begins or self.chain.since != first:
+            return
+        reason = "the beginning is missing, and retention did not remove it"
+        self.chain.breaks.insert(0, Break(first=expired + 1, last=first - 1, reason=reason))
 
     def report(self, *, segments: int, rolled: int, disk_bytes: int) -> Report:
         explained = [self._explained(hole) for hole in self.holes]
@@ -114,6 +140,9 @@ class _Tally:
                 event.count - (event.last_missing - event.first_missing + 1) for event in self.recorded_holes
             ),
             unfinished=self.unfinished,
+            chained_since=self.chain.since,
+            heads_compared=self.chain.seen,
+            breaks=tuple(self.chain.breaks),
         )
 
     def _explained(self, hole: Hole) -> Hole:

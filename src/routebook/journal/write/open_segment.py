@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from routebook.journal.chain import Chain
 from routebook.journal.files import AppendFile, Files
 from routebook.journal.segments import Span, extend_span, open_name
 from routebook.journal.write.backlog import Pending
@@ -35,9 +36,12 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 class OpenSegment:
-    """Not thread-safe. The caller takes what is in `finished` and `lost` after each call."""
+    """Not thread-safe. The caller takes what is in `finished` and `lost` after each call.
 
-    __slots__ = ("_current", "_failed", "_files", "_max_age_s", "_max_bytes", "finished", "lost")
+    `chain` is the hash chain up to the last synced record; the first record of each segment gets a link.
+    """
+
+    __slots__ = ("_current", "_failed", "_files", "_max_age_s", "_max_bytes", "chain", "finished", "lost")
 
     def __init__(self, files: Files, *, options: JournalOptions) -> None:
         self._files = files
@@ -45,18 +49,23 @@ class OpenSegment:
         self._max_age_s = options.segment_age_s
         self._current: _SegmentFile | None = None
         self._failed: _SegmentFile | None = None
+        self.chain = Chain()
         self.finished: list[Finished] = []
         self.lost: list[Span] = []  # records of segments that were deleted by someone else
 
-    def commit(self, batch: Sequence[Pending], *, now_s: float) -> None:
-        """Write and sync a whole batch. After an OSError nothing of it counts; retry with the same batch or more."""
+    def commit(self, batch: Sequence[Pending], *, now_s: float, is_last: bool = False) -> None:
+        """Write and sync a whole batch. After an OSError nothing of it counts; retry with the same batch or more.
+
+        The last batch before a shutdown ends with a link of the hash chain.
+        """
         self._discard_failed()
         current = self._current
         if current is None:
             name = open_name(batch[0].seq)
             self._files.remove(name)  # can only be left from a failed attempt to create it
             current = self._current = _SegmentFile(name, self._files.create(name), now_s)
-        data = b"".join([pending.line for pending in batch])
+        chain = self.chain.copy()
+        data = _linked(batch, chain, at_start=current.span is None, at_end=is_last)
         try:
             current.file.append(data)
             current.file.sync()
@@ -64,6 +73,7 @@ class OpenSegment:
             current.file.close()
             self._current, self._failed = None, current
             raise
+        self.chain = chain
         current.size += len(data)
         for pending in batch:
             current.span = extend_span(current.span, pending.seq, pending.at_ms)
@@ -100,3 +110,13 @@ class OpenSegment:
             except FileNotFoundError:
                 self.lost.append(failed.span)
         self._failed = None
+
+
+def _linked(batch: Sequence[Pending], chain: Chain, *, at_start: bool, at_end: bool) -> bytes:
+    """Return the text of a batch, with links in its first or last line, and add it to the chain."""
+    lines = [pending.line for pending in batch]
+    first = [chain.link(lines.pop(0))] if at_start else []
+    last = lines.pop() if at_end and lines else None
+    rest = b"".join(lines)
+    chain.add(rest)
+    return b"".join((*first, rest, *([] if last is None else [chain.link(last)])))

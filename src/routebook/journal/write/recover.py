@@ -12,7 +12,7 @@ from routebook.errors import JournalError, JournalForeign, JournalVersion
 from routebook.journal.files import Files
 from routebook.journal.read.lines import Damage, RawLine, read_lines
 from routebook.journal.read.reader import Hole
-from routebook.journal.record import HOLE_KIND, Envelope, decode_envelope
+from routebook.journal.record import HOLE_KIND, Envelope, decode_envelope, decode_event
 from routebook.journal.segments import (
     CORRUPT_SUFFIX,
     RESERVE_NAME,
@@ -180,6 +180,7 @@ def _checked(found: RawLine, segment: Segment, *, ns: str, last: int) -> Envelop
         )
     if envelope.seq <= last:
         raise JournalError(f"number {envelope.seq} does not follow {last}")
+    decode_event(found.raw, envelope)  # a valid envelope with fields that its kind does not allow is damage, too
     return envelope
 
 

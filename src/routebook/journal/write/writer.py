@@ -18,8 +18,10 @@ import msgspec
 
 from routebook.errors import JournalDegraded, JournalError
 from routebook.events import Event
+from routebook.journal.chain import Chain
 from routebook.journal.files import Files
 from routebook.journal.record import RecordEncoder
+from routebook.journal.write.audit import AuditStream
 from routebook.journal.write.backlog import Backlog, Pending
 from routebook.journal.write.open_segment import OpenSegment
 from routebook.journal.write.options import JournalOptions
@@ -45,7 +47,9 @@ class JournalStatus(msgspec.Struct, frozen=True, kw_only=True):
     failures: int
     rolled_segments: int
     removed_segments: int
+    removed_unarchived: int  # segments that retention removed before they were archived
     rolling_problem: str | None  # why segments are not rolled or removed
+    damaged_segments: tuple[str, ...]  # rolled segments that cannot be read, with the reasons
 
 
 class Writer:
@@ -59,16 +63,20 @@ class Writer:
         next_seq: int,
         options: JournalOptions,
         now_ms: Callable[[], int],
-        prepare: Callable[[], None] | None = None,
+        prepare: Callable[[], Chain] | None = None,
+        audit: AuditStream | None = None,
     ) -> None:
-        """`prepare` must succeed before the first write; while it raises OSError the journal is degraded."""
+        """`prepare` must succeed before the first write; while it raises OSError the journal is degraded.
+
+        It returns the hash chain after the existing records. Expired records of administrators are kept in `audit`.
+        """
         self._files = files
         self._options = options
         self._now_ms = now_ms
         self._prepare = prepare
         self._segment = OpenSegment(files, options=options)
         self._reserved = 0
-        self.roller = SegmentRoller(files, options=options, now_ms=now_ms)
+        self.roller = SegmentRoller(files, options=options, now_ms=now_ms, audit=audit)
         self._thread = threading.Thread(target=self._run, name="journal-writer", daemon=True)
         # the lock guards everything below
         self._wake = threading.Condition(threading.Lock())
@@ -76,6 +84,7 @@ class Writer:
         self._waiters: list[tuple[int, Future[None]]] = []
         self._waiting_since_s = 0.0
         self._durable_seq = next_seq - 1
+        self._head: tuple[int, str] | None = None
         self._problem: str | None = None
         self._retry_s = 0.0
         self._retry_at_s = 0.0
@@ -162,8 +171,16 @@ class Writer:
                 failures=self._failures,
                 rolled_segments=self.roller.rolled,
                 removed_segments=self.roller.removed,
+                removed_unarchived=self.roller.removed_unarchived,
                 rolling_problem=self.roller.problem,
+                damaged_segments=self.roller.damaged,
             )
+
+    def heads(self) -> dict[str, tuple[int, str]]:
+        """The heads of the hash chains on disk, by stream: the last number, and the hash up to it."""
+        with self._wake:
+            found = {"journal": self._head, "audit": self.roller.audit_head}
+        return {stream: head for stream, head in found.items() if head is not None}
 
     # -- start and stop ------------------------------------------------------------------------------------------
 
@@ -171,8 +188,11 @@ class Writer:
         self._thread.start()
         self.roller.start()
 
-    def stop(self) -> bool:
-        """Write the backlog and stop; return whether all of it is on disk. The rest is lost."""
+    def stop(self, *, roll: bool = False) -> bool:
+        """Write the backlog and stop; return whether all of it is on disk. The rest is lost.
+
+        With `roll` the last segment is compressed, too, so that it can be archived.
+        """
         with self._wake:
             self._stopping = True
             self._wake.notify()
@@ -181,6 +201,12 @@ class Writer:
         else:
             self._finish()
         self.roller.stop()
+        if roll:
+            self.roller.finished({done.name: done.span for done in self._segment.finished})
+            try:
+                self.roller.roll_rest()
+            except OSError as problem:  # the next start rolls it
+                self.roller.problem = str(problem)
         return not self._backlog
 
     def _run(self) -> None:
@@ -225,7 +251,7 @@ class Writer:
             with self._wake:
                 if not self._backlog and not self._backlog.is_dropping:
                     break
-            if not self.commit():
+            if not self.commit(is_last=True):
                 break
         self._segment.roll()
         with self._wake:
@@ -237,19 +263,20 @@ class Writer:
 
     # -- one commit ----------------------------------------------------------------------------------------------
 
-    def commit(self) -> bool:
-        """Write one batch of the backlog; return False if the write failed."""
+    def commit(self, *, is_last: bool = False) -> bool:
+        """Write one batch of the backlog, the last one if it is all that is left; return False if the write failed."""
         with self._wake:
             batch = self._backlog.front(self._options.batch_bytes)
             next_seq = self._backlog.next_seq
+            is_last = is_last and len(batch) == len(self._backlog)
         now_s = time.monotonic()
         try:
             if self._prepare is not None:
-                self._prepare()
+                self._segment.chain = self._prepare()
                 self._prepare = None
             self._reserve(next_seq)
             if batch:
-                self._segment.commit(batch, now_s=now_s)
+                self._segment.commit(batch, now_s=now_s, is_last=is_last)
             elif self._segment.due_s(now_s) <= 0:
                 self._segment.roll()
         except OSError as problem:
@@ -277,10 +304,12 @@ class Writer:
     def _succeed(self, batch: list[Pending], now_s: float) -> None:
         lost, self._segment.lost = self._segment.lost, []
         finished, self._segment.finished = self._segment.finished, []
+        head = self._segment.chain.head
         with self._wake:
             backlog = self._backlog
             backlog.done(len(batch))
             if batch:
+                self._head = (batch[-1].seq, head)
                 self._durable_seq = batch[-1].seq
                 self._written_records += len(batch)
                 self._written_bytes += sum(len(pending.line) for pending in batch)

@@ -39,7 +39,8 @@ def test_by_broker_name_or_address() -> None:
     assert "kv_changed" not in by_name
     by_address = kinds(Selection(brokers=frozenset({"10.0.0.1:10911"})))
     members = {"broker_up", "broker_changed", "broker_returned", "broker_down"}
-    assert by_address == members | {"heartbeat_minute", "preservation_entered"}
+    replicas = {"broker_id_assigned", "replica_moved", "master_elected", "broker_set_state"}
+    assert by_address == members | replicas | {"heartbeat_minute", "preservation_entered"}
 
 
 def test_all_criteria_must_match() -> None:

@@ -5,11 +5,12 @@ from routebook.journal.read.reader import Hole
 from routebook.journal.read.verify import KindCount, verify
 from routebook.journal.segments import open_name
 from tests.support.faulty_files import FaultyFiles
-from tests.support.journal_events import pending, write_segment
+from tests.support.journal_events import linked, pending, write_segment
 
 
 def test_a_whole_journal() -> None:
     files = FaultyFiles()
+    text = linked(*map(pending, range(1, 6)))
     write_segment(files, 1, 5, roll=True)
     write_segment(files, 6, 9)
     report = verify(files)
@@ -17,9 +18,10 @@ def test_a_whole_journal() -> None:
     assert (report.records, report.first_seq, report.last_seq) == (9, 1, 9)
     assert (report.earliest_ms, report.latest_ms) == (1000, 9000)
     assert (report.segments, report.rolled, report.boots, report.nameservers) == (2, 1, 1, ("n",))
-    size = sum(len(pending(seq).line) for seq in range(1, 10))
+    size = len(text) + len(linked(*map(pending, range(6, 10)), after=text))
     assert report.kinds == {"server_stopped": KindCount(records=9, bytes=size)}
     assert report.text_bytes == size
+    assert (report.chained_since, report.breaks) == (1, ())
     assert report.disk_bytes == sum(files.size(name) for name in files.names())
 
 

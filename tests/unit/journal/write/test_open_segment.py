@@ -8,7 +8,7 @@ from routebook.journal.segments import Span, open_name
 from routebook.journal.write.open_segment import OpenSegment
 from routebook.journal.write.options import JournalOptions
 from tests.support.faulty_files import FaultyFiles
-from tests.support.journal_events import pending
+from tests.support.journal_events import linked, pending
 
 
 def test_batches_go_to_one_segment_and_are_synced() -> None:
@@ -18,13 +18,13 @@ def test_batches_go_to_one_segment_and_are_synced() -> None:
     log.commit([pending(3)], now_s=1)
     (name,) = files.names()
     assert name == open_name(1)
-    assert files.text(name) == pending(1).line + pending(2).line + pending(3).line
+    assert files.text(name) == linked(pending(1), pending(2), pending(3))
     assert files.files[name].synced == files.size(name)
 
 
 def test_it_rolls_by_size() -> None:
     files = FaultyFiles()
-    log = OpenSegment(files, options=JournalOptions(segment_bytes=len(pending(1).line) + 1))
+    log = OpenSegment(files, options=JournalOptions(segment_bytes=len(linked(pending(1)) + pending(2).line)))
     for seq in (1, 2, 3):
         log.commit([pending(seq)], now_s=0)
     assert files.names() == [open_name(1), open_name(3)]
@@ -53,8 +53,8 @@ def test_after_a_failed_write_the_segment_is_truncated_and_finished() -> None:
         log.commit([pending(2)], now_s=0)
     files.error = None
     log.commit([pending(2), pending(3)], now_s=0)
-    assert files.text(open_name(1)) == pending(1).line
-    assert files.text(open_name(2)) == pending(2).line + pending(3).line
+    assert files.text(open_name(1)) == linked(pending(1))
+    assert files.text(open_name(2)) == linked(pending(2), pending(3), after=linked(pending(1)))
     assert [finished.name for finished in log.finished] == [open_name(1)]
 
 
@@ -67,7 +67,7 @@ def test_a_segment_without_a_synced_record_is_removed() -> None:
     growing = files.create(open_name(2))
     growing.append(b"left by an attempt that created it and failed to say so")
     log.commit([pending(2)], now_s=0)
-    assert files.text(open_name(2)) == pending(2).line
+    assert files.text(open_name(2)) == linked(pending(2), after=linked(pending(1)))
 
 
 def test_a_segment_deleted_while_open_is_reported_as_lost() -> None:

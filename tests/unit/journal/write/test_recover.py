@@ -175,6 +175,7 @@ def test_an_interrupted_roll_is_completed() -> None:
     files = FaultyFiles()
     plain = write_segment(files, 1, 5)
     text = files.text(plain)
+    files.remove(plain)
     rolled = write_segment(files, 1, 5, roll=True)
     files.put(plain, text)
     files.put(rolled + ".tmp", b"half")

@@ -7,13 +7,14 @@ import threading
 import pytest
 import zstandard
 
+from routebook.journal.expired import read_expired
 from routebook.journal.read.reader import Line, read
 from routebook.journal.segments import Segment, Span, open_name
 from routebook.journal.write.options import JournalOptions
 from routebook.journal.write.recover import inspect, repair
 from routebook.journal.write.rolling import SegmentRoller, expired_segments, roll_segment
 from tests.support.faulty_files import Crash, FaultyFiles
-from tests.support.journal_events import pending, write_segment
+from tests.support.journal_events import linked, pending, write_segment
 
 SPAN = Span(first=1, last=20, earliest_ms=1000, latest_ms=20_000)
 DAY_MS = 86_400_000
@@ -29,7 +30,7 @@ def test_a_rolled_segment_is_one_plain_zstd_frame() -> None:
     name = roll_segment(files, open_name(1), SPAN)
     assert files.names() == [name]
     with zstandard.ZstdDecompressor().stream_reader(files.open(name)) as text:
-        assert text.read() == b"".join(pending(seq).line for seq in range(1, 21))
+        assert text.read() == linked(*(pending(seq) for seq in range(1, 21)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -78,7 +79,12 @@ SIZES = {"s1": 100, "s2": 100, "s3": 100, "s4": 100}
 
 def expired(segments: list[Segment], *, age_days: int = 1000, size: int = 10**9) -> list[str]:
     options = JournalOptions(retain_age_s=age_days * 86_400, retain_bytes=size)
-    return [segment.name for segment in expired_segments(segments, SIZES, now_ms=10 * DAY_MS, options=options)]
+    return [
+        segment.name
+        for segment in expired_segments(
+            segments, SIZES, before_ms=10 * DAY_MS - options.retain_age_s * 1000, retain_bytes=options.retain_bytes
+        )
+    ]
 
 
 def test_segments_within_retention_are_kept() -> None:
@@ -134,7 +140,8 @@ def test_segments_past_retention_are_deleted() -> None:
     write_segment(files, 6, 9, roll=True)
     roller = roller_of(files, now_ms=16_000, retain_age_s=10)
     roller.run_once()
-    assert [name[:20] for name in files.names()] == ["00000000000000000006"]
+    assert [name[:20] for name in files.names()] == ["00000000000000000006", "expired.json"]
+    assert read_expired(files) == 5
     assert roller.removed == 1
 
 
@@ -178,3 +185,30 @@ def test_the_thread_rolls_a_finished_segment() -> None:
     assert done.wait(30)
     roller.stop()
     assert roller.rolled == 1
+
+
+def damaged(roller: SegmentRoller) -> tuple[str, ...]:
+    return roller.damaged
+
+
+def test_a_damaged_rolled_segment_is_found_and_reported_until_it_is_restored() -> None:
+    files = FaultyFiles()
+    names = [write_segment(files, first, first + 4, roll=True) for first in (1, 6, 11)]
+    whole = files.text(names[1])
+    files.put(names[1], whole[:30] + bytes([whole[30] ^ 1]) + whole[31:])
+    roller = roller_of(files)
+    for _ in range(4):
+        roller.run_once()
+    (found,) = damaged(roller)
+    assert found.startswith(f"{names[1]}: the compressed data ")
+    files.put(names[1], whole)
+    for _ in range(3):
+        roller.run_once()
+    assert not damaged(roller)
+    files.put(names[2], b"")
+    for _ in range(3):
+        roller.run_once()
+    assert len(damaged(roller)) == 1
+    files.remove(names[2])
+    roller.run_once()
+    assert not damaged(roller)
