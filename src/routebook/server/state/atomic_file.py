@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 
@@ -19,8 +19,8 @@ def backup_of(path: Path) -> Path:
     return path.with_name(path.name + ".bak")
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the content of `path` and keep the old content as `<path>.bak`.
+def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Replace the content of `path` (with `data`, or with its chunks) and keep the old content as `<path>.bak`.
 
     Permissions are kept; a symbolic link is followed. Raises OSError, with the file unchanged.
     """
@@ -47,11 +47,11 @@ def remove_leftovers(path: Path) -> int:
     return count
 
 
-def _write_beside(target: Path, data: bytes) -> Path:
+def _write_beside(target: Path, data: bytes | Iterable[bytes]) -> Path:
     handle, name = _temporary(target)
     temporary = Path(name)
     with _removed_on_error(temporary), os.fdopen(handle, "wb") as file:
-        file.write(data)
+        file.writelines((data,) if isinstance(data, bytes) else data)
         file.flush()
         os.fsync(file.fileno())
     return temporary

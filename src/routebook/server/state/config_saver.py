@@ -1,7 +1,7 @@
 """Writes the KV file and the settings file on a thread, in order; waiting writes are combined."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeAlias
@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from routebook.effects import SaveKv, SaveSettings
+from routebook.kv import KvImage
 from routebook.properties import decode_file, edit, encode_file
 from routebook.server.state.atomic_file import write_atomically
 
@@ -19,7 +20,7 @@ Saved: TypeAlias = Callable[[str | None], None]
 class _Batch(msgspec.Struct):
     """The content of the next write, and the callbacks that wait for it."""
 
-    kv: bytes | None = None
+    kv: KvImage | None = None
     settings: dict[str, str] = {}
     kv_waiting: list[Saved] = []
     settings_waiting: list[Saved] = []
@@ -28,7 +29,9 @@ class _Batch(msgspec.Struct):
 class ConfigSaver:
     """One thread writes; requests during a write share the next one, so a burst costs two writes."""
 
-    def __init__(self, *, kv_path: Path, settings_path: Path) -> None:
+    def __init__(self, *, kv_path: Path, settings_path: Path, kv: Callable[[], KvImage] | None = None) -> None:
+        """`kv` returns the table for the next write of the KV file; it is called on the event loop."""
+        self._kv = kv
         self._kv_path = kv_path
         self._settings_path = settings_path
         self._next = _Batch()
@@ -40,7 +43,6 @@ class ConfigSaver:
     def save(self, effect: SaveKv | SaveSettings, saved: Saved) -> None:
         """Write `effect` after all earlier ones, then call `saved`."""
         if isinstance(effect, SaveKv):
-            self._next.kv = effect.text  # the whole table: the latest one is enough
             self._next.kv_waiting.append(saved)
         else:
             self._next.settings |= effect.changed
@@ -58,6 +60,8 @@ class ConfigSaver:
     def _write_next(self) -> None:
         batch, self._next, self._busy = self._next, _Batch(), True
         self._quiet.clear()
+        if batch.kv_waiting and self._kv is not None:
+            batch.kv = self._kv()  # one image for all that wait
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="routebook-saver")
         loop = asyncio.get_running_loop()
@@ -80,13 +84,13 @@ class ConfigSaver:
     def _write(self, batch: _Batch) -> tuple[str | None, str | None]:
         kv_error = settings_error = None
         if batch.kv is not None:
-            kv_error = _write(self._kv_path, batch.kv)
+            kv_error = _write(self._kv_path, batch.kv.chunks())
         if batch.settings:
             settings_error = _edit_settings(self._settings_path, batch.settings)
         return kv_error, settings_error
 
 
-def _write(path: Path, data: bytes) -> str | None:
+def _write(path: Path, data: bytes | Iterable[bytes]) -> str | None:
     try:
         write_atomically(path, data)
     except OSError as error:

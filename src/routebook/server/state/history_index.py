@@ -29,9 +29,9 @@ class HistoryIndex:
         from routebook.history.index.follower import IndexFollower  # noqa: PLC0415  imports SQLite: only after listening
         from routebook.history.query.history import History  # noqa: PLC0415
 
-        self._follower = IndexFollower(self._path, self._files, log=self._log)
-        self._follower.start()
-        self.answers = History(self._path, now_ms=self._wall_ms)
+        follower = self._follower = IndexFollower(self._path, self._files, log=self._log)
+        follower.start()
+        self.answers = History(self._path, now_ms=self._wall_ms, is_catching_up=lambda: follower.state == "catching_up")
         return self.answers
 
     def start_failed(self, problem: Exception) -> None:

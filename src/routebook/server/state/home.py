@@ -31,9 +31,11 @@ class Identity(msgspec.Struct, frozen=True):
 class Home:
     """An open home folder, locked until `close`."""
 
-    def __init__(self, path: Path, *, identity: Identity, lock: int) -> None:
+    def __init__(self, path: Path, *, identity: Identity, lock: int, is_new: bool = False) -> None:
+        """`is_new`: the identity was created by this start."""
         self.path = path
         self.ns = identity.ns
+        self.is_new = is_new
         self._lock: int | None = lock
 
     @classmethod
@@ -48,7 +50,8 @@ class Home:
         with contextlib.ExitStack() as on_error:
             lock = _lock(path / "lock")
             on_error.callback(os.close, lock)
-            home = cls(path, identity=_identity(path / "identity.json"), lock=lock)
+            is_new = not (path / "identity.json").exists()
+            home = cls(path, identity=_identity(path / "identity.json"), lock=lock, is_new=is_new)
             on_error.pop_all()
         return home
 

@@ -10,6 +10,7 @@ import asyncio
 from typing import Self
 
 from routebook import __version__
+from routebook.archive.store import ArchiveStore
 from routebook.events import ServerStarted, ServerStopped
 from routebook.handlers import NameServer
 from routebook.journal.files import FolderFiles
@@ -17,6 +18,7 @@ from routebook.journal.write.writer import JournalStatus
 from routebook.server.clock import Clock
 from routebook.server.observe.event_log import EventLog
 from routebook.server.observe.health import Condition, Fact, Health, Part
+from routebook.server.state.archive import ServerArchive, open_store, restore_journal
 from routebook.server.state.feed import Feed
 from routebook.server.state.history_index import HistoryIndex
 from routebook.server.state.home import Home
@@ -38,6 +40,7 @@ class Persistence:
         clock: Clock,
         event_log: EventLog,
         snapshot_interval_s: float,
+        store: ArchiveStore | None = None,
     ) -> None:
         self.home = None if home is None else home.path
         self.ns = "" if home is None else home.ns
@@ -53,6 +56,8 @@ class Persistence:
         self.files = None if home is None or state is None else FolderFiles(home.path / "journal")
         self.snapshots: SnapshotWriter | None = None
         self.history: HistoryIndex | None = None
+        self.archive: ServerArchive | None = None
+        self._store = store
         self._clock = clock
         self._event_log = event_log
         self._snapshot_interval_s = snapshot_interval_s
@@ -60,12 +65,17 @@ class Persistence:
     @classmethod
     def open(cls, home: Home | None, settings: Settings, *, clock: Clock, event_log: EventLog, cold: bool) -> Self:
         """Recover what is stored in `home`; `cold` starts with empty tables. Raises HomeError."""
-        state = None
+        state = store = None
         if home is not None and settings.journal.enabled:
+            store = open_store(settings.journal.archive_url)
+            restored = None if store is None else restore_journal(store, home)
+            if restored is not None:
+                event_log.journal_restored(restored.segments, restored.bytes)
             state = warm_start(
                 home.path, ns=home.ns, settings=settings, now_ms=clock.now_ms(), wall_ms=clock.wall_ms, cold=cold
             )
-        return cls(home, state, clock=clock, event_log=event_log, snapshot_interval_s=settings.journal.snapshot_s)
+        interval_s = settings.journal.snapshot_s
+        return cls(home, state, clock=clock, event_log=event_log, snapshot_interval_s=interval_s, store=store)
 
     def start(self, nameserver: NameServer, health: Health, *, listen: str) -> None:
         """Record the start, and everything from here on."""
@@ -92,6 +102,14 @@ class Persistence:
         health.add("recovery", lambda: _recovery_health(state, nameserver))
         health.add("history", self.history.health)
         health.add("lake", lake_probe(home / "lake"))
+        if self._store is not None:
+            archive = self.archive = ServerArchive(
+                self._store, home / "journal", ns=self.ns, wall_ms=wall_ms, log=self._event_log.archive_problem
+            )
+            state.journal.roller.is_archived = archive.uploader.is_archived
+            state.journal.roller.on_rolled = archive.uploader.wake
+            health.add("archive", archive.health)
+            archive.uploader.start()
         self.snapshots.start()
 
     async def start_history(self) -> None:
@@ -111,8 +129,12 @@ class Persistence:
         self.recorder.record([ServerStopped(reason=reason)], at_ms=self._clock.wall_ms())
         if self.snapshots is not None:
             await self.snapshots.stop()
-        if self.state is not None and not await asyncio.to_thread(self.state.journal.stop):
-            self._event_log.save_failed("the last records of the journal: the disk rejects them")
+        if self.state is not None:
+            journal, roll = self.state.journal, self.archive is not None
+            if not await asyncio.to_thread(lambda: journal.stop(roll=roll)):
+                self._event_log.save_failed("the last records of the journal: the disk rejects them")
+        if self.archive is not None and not await asyncio.to_thread(self.archive.stop):
+            self._event_log.archive_problem("not all segments are archived; the next start continues")
         if self.history is not None:
             await asyncio.to_thread(self.history.stop)
 
@@ -124,12 +146,19 @@ def journal_health(status: JournalStatus, *, unkept: int = 0) -> Part:
         "last_seq": status.last_seq,
         "durable_seq": status.durable_seq,
         "unkept_admin_writes": unkept,
+        "damaged_segments": len(status.damaged_segments),
     }
     if status.state == "degraded":
         says = f"the journal is not being written: {status.reason}; {status.dropped_records} records dropped so far"
         return Part(Condition.DEGRADED, says, facts)
     if status.rolling_problem is not None:
         return Part(Condition.DEGRADED, f"old segments are not rolled or removed: {status.rolling_problem}", facts)
+    if status.damaged_segments:
+        says = (
+            f"{len(status.damaged_segments)} segments are damaged on disk: {'; '.join(status.damaged_segments[:3])}; "
+            "restore them from a backup, and check the disk"
+        )
+        return Part(Condition.DEGRADED, says, facts)
     return Part(facts=facts)
 
 

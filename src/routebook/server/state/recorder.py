@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 
-from routebook.events import Event, RequestEvent
+from routebook.event_base import RequestEvent
+from routebook.events import Event
 from routebook.journal.record import FORMAT_VERSION, Record
 from routebook.journal.write.writer import Writer
 from routebook.server.observe.event_log import EventLog
@@ -89,6 +90,12 @@ class Recorder:
 
         timer = loop.call_later(_DURABLE_TIMEOUT_S, finish, False)
         self.journal.durable(seq).add_done_callback(from_thread)
+
+    @property
+    def problem(self) -> str:
+        """Why records are not on disk."""
+        status = None if self.journal is None else self.journal.status()
+        return "the disk does not answer" if status is None or status.reason is None else status.reason
 
     async def durable(self, seq: int) -> bool:
         """Wait until the record is on disk; False if the write fails or takes too long."""

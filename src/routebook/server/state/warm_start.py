@@ -52,7 +52,14 @@ def warm_start(
     snapshot = load_newest(home / "snapshot", ns=ns)
     try:
         return recover_state(
-            FolderFiles(folder), snapshot, ns=ns, settings=settings, now_ms=now_ms, wall_ms=wall_ms, cold=cold
+            FolderFiles(folder),
+            snapshot,
+            ns=ns,
+            settings=settings,
+            now_ms=now_ms,
+            wall_ms=wall_ms,
+            cold=cold,
+            audit=FolderFiles(home / "audit"),
         )
     except JournalError as problem:
         raise HomeError(
@@ -70,6 +77,7 @@ def recover_state(
     wall_ms: Callable[[], int],
     cold: bool = False,
     options: JournalOptions | None = None,
+    audit: Files | None = None,
 ) -> RecoveredState:
     """Open the journal in `files` and replay its tail over `snapshot`. Raises JournalError."""
     boot = secrets.token_hex(6)
@@ -80,6 +88,7 @@ def recover_state(
         options=options or journal_options(settings),
         now_ms=wall_ms,
         at_least=snapshot.last_seq + 1,
+        audit=audit,
     )
     problems = [*snapshot.problems, *(f"journal: {describe_damage(damage)}" for damage in opened.damage)]
     if opened.found.torn_bytes:
@@ -109,11 +118,15 @@ def recover_state(
 def journal_options(settings: Settings) -> JournalOptions:
     """The journal's options from the settings."""
     journal = settings.journal
+    age_s = JournalOptions().segment_age_s
     return JournalOptions(
         commit_ms=journal.commit_ms,
+        segment_age_s=min(age_s, journal.archive_roll_s) if journal.archive_url else age_s,
         segment_bytes=journal.segment_mib * MIB,
         retain_age_s=journal.retain_days * 86_400,
         retain_bytes=journal.retain_mib * MIB,
+        audit_retain_age_s=journal.audit_days * 86_400,
+        audit_retain_bytes=journal.audit_mib * MIB,
     )
 
 

@@ -27,7 +27,9 @@ WRITING = JournalStatus(
     failures=0,
     rolled_segments=0,
     removed_segments=0,
+    removed_unarchived=0,
     rolling_problem=None,
+    damaged_segments=(),
 )
 
 
@@ -88,3 +90,9 @@ def test_failed_segment_removal_degrades_the_journal() -> None:
     part = journal_health(msgspec.structs.replace(WRITING, rolling_problem="permission denied"))
     assert part.condition is Condition.DEGRADED
     assert "permission denied" in part.says
+
+
+def test_damaged_segments_degrade_the_journal() -> None:
+    part = journal_health(msgspec.structs.replace(WRITING, damaged_segments=("a: the compressed data ends early",)))
+    assert (part.condition, part.facts["damaged_segments"]) == (Condition.DEGRADED, 1)
+    assert "a: the compressed data ends early" in part.says
