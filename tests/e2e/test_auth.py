@@ -1,6 +1,7 @@
 """Authentication and authorization on the NameServer port, and the records of denials."""
 
 import json
+import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 
 from tests.support.certificates import Authority
 from tests.support.process import Process, serving, start
-from tests.support.remoting import Client, get_kv, put_kv, register
+from tests.support.remoting import Client, get_kv, put_kv, register, route
 from tests.support.remoting_frames import Reply, Request
 from tests.support.signing import IDENTITIES, SECRETS, identities_file, signed
 
@@ -117,6 +118,25 @@ def test_a_broker_cannot_act_for_another_broker(server: Authenticated) -> None:
     assert [server.ask(Request(code=code, ext=own), "broker-a").code for code in (904, 104)] == [0, 0]
 
 
+def test_a_broker_cannot_announce_topics_of_others(server: Authenticated) -> None:
+    topics = ("orders-eu", "payments-eu", "SELF_TEST_TOPIC")
+    own = register(broker="broker-o", addr="127.0.0.1:3", topics=topics)
+    assert server.ask(own, "orders").code == 0
+    assert server.ask(route("orders-eu"), "client").code == 0
+    assert server.ask(route("payments-eu"), "client").code == 17
+    body = b'{"queueDatas":[{"brokerName":"broker-o","readQueueNums":1,"writeQueueNums":1,"perm":6}]}'
+    single = [
+        server.ask(Request(code=217, ext={"topic": t}, body=body), "orders") for t in ("payments-eu", "orders-us")
+    ]
+    assert [reply.code for reply in single] == [16, 0]
+    assert single[0].remark == "authorization failed: orders may not change topic payments-eu"
+    assert server.ask(register(addr="127.0.0.1:3"), "broker-a").code == 16
+    far = register(broker="broker-far", addr="127.0.0.1:10911", cluster="c9")
+    assert server.ask(far, "fleet").code == 0
+    assert server.ask(register(), "broker-a").code == 16  # the same address in another cluster
+    assert [server.ask(replace(gone, code=104), "fleet").code for gone in (own, far)] == [0, 0]
+
+
 def _with_mapping(owner: str) -> Request:
     request = register()
     body = json.loads(request.body)
@@ -185,7 +205,7 @@ def test_a_changed_file_is_used_and_an_invalid_one_is_ignored(tmp_path: Path) ->
     ):
         assert client.ask(signed(ROUTE, "client")).code == 17
         identities_file(file, IDENTITIES.replace("secret-of-client", "a-newer-secret"))
-        process.wait_for_log("identities in force: 6")
+        process.wait_for_log("identities in force: 7")
         assert client.ask(signed(ROUTE, "client")).code == 16
         assert client.ask(signed(ROUTE, "client", "a-newer-secret")).code == 17
         identities_file(file, "broken")
@@ -279,3 +299,25 @@ def test_authentication_is_off_by_default(tmp_path: Path) -> None:
     with serving(tmp_path / "home") as process, Client(process.address) as client:
         assert client.ask(put_kv("k", "v")).code == 0
         assert client.ask(signed(get_kv("k"), "nobody", "whatever")).code == 0
+
+
+def test_classes_that_need_tls_are_denied_without_it(tmp_path: Path) -> None:
+    file = identities_file(tmp_path / "ids.toml")
+    settings = {"routebook.auth.file": file, "routebook.auth.requireTls": "admin_write, broker_control"}
+    with serving(tmp_path / "home", settings=settings) as process:
+        with Client(process.address) as client:
+            assert client.ask(signed(ROUTE, "client")).code == 17
+            for request, who in ((put_kv("k", "v"), "ops-key"), (register(), "fleet")):
+                denied = client.ask(signed(request, who))
+                assert denied.code == 16
+                assert "needs TLS (routebook.auth.requireTls)" in (denied.remark or "")
+            assert client.ask(signed(get_kv("k"), "ops-key")).code == 22  # admin_read is not listed
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection(process.address, timeout=30) as raw, context.wrap_socket(raw) as encrypted:
+            encrypted.sendall(signed(put_kv("k", "v"), "ops-key").encode())
+            length = int.from_bytes(encrypted.recv(4), "big")
+            answer = b""
+            while len(answer) < length:
+                answer += encrypted.recv(length - len(answer))
+            assert Reply.parse(length.to_bytes(4, "big") + answer).code == 0

@@ -17,6 +17,12 @@ clusters = ["c1"]
 brokers = ["broker-a"]
 
 [[identity]]
+name = "orders"
+secret = "secret-of-orders"
+access = ["broker_control"]
+topics = ["orders-*"]
+
+[[identity]]
 name = "fleet"
 secret = "secret-of-the-fleet"
 access = ["broker_control"]
@@ -46,6 +52,7 @@ certificates = ["certified.example"]
 SECRETS = {
     "broker-a": "secret-of-a",
     "fleet": "secret-of-the-fleet",
+    "orders": "secret-of-orders",
     "client": "secret-of-client",
     "ops-key": "secret-of-ops",
     "far": "secret-of-far",

@@ -16,13 +16,27 @@ from litestar.plugins.core import MsgspecDIPlugin
 
 from routebook import __version__
 from routebook.lenient_json import encode_json
-from routebook.server.http.api import admin, brokers, events, login, peers, reports, server, topics
+from routebook.server.http.api import (
+    admin,
+    brokers,
+    controller,
+    controller_admin,
+    diagnosis,
+    events,
+    login,
+    peers,
+    reports,
+    server,
+    topics,
+)
 from routebook.server.http.api.parts import Parts
+from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError, on_api_error, on_exception, on_http_exception
 from routebook.server.http.views.schema_page import SchemaPage
 
-_API: Final = (server, brokers, topics, events, peers, reports)
-_CONSOLE_API: Final = (login, admin)
+_API: Final = (server, brokers, controller, topics, diagnosis, events, peers, reports)
+_PROBES: Final = {"/healthz", "/readyz", "/metrics", "/v1/health"}
+_CONSOLE_API: Final = (login, admin, controller_admin)
 _MAX_BODY_BYTES: Final = 64 * 1024
 
 
@@ -36,9 +50,8 @@ class JsonResponse(Response[Any]):
 
 
 def create_app(parts: Parts) -> Litestar:
-    has_console = parts.context.nameserver.settings.console.enabled
     return LeanLitestar(
-        route_handlers=list(_endpoints(*_API, *(_CONSOLE_API if has_console else ()))),
+        route_handlers=_chosen_endpoints(parts.context),
         dependencies={"context": _provide(parts.context), "parts": _provide(parts)},
         exception_handlers={
             ApiError: on_api_error,
@@ -58,6 +71,12 @@ def create_app(parts: Parts) -> Litestar:
         logging_config=None,
         debug=False,
     )
+
+
+def _chosen_endpoints(context: HttpContext) -> list[HTTPRouteHandler]:
+    if context.only_controller:
+        return [one for one in _endpoints(server, controller) if one.paths & _PROBES or one in _endpoints(controller)]
+    return list(_endpoints(*_API, *(_CONSOLE_API if context.has_console else ())))
 
 
 def _endpoints(*modules: ModuleType) -> Iterator[HTTPRouteHandler]:

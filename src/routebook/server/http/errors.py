@@ -74,6 +74,8 @@ def on_http_exception(request: Request[Any, Any, Any], error: HTTPException) -> 
 
 def on_exception(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
     """A bug: log it and answer without details."""
+    if isinstance(error, RecursionError):
+        return _response(400, Problem("the request is nested too deeply", "/schema describes the API"))
     get_log("http").unexpected("http request failed", error, path=request.scope["path"])
     return _response(500, Problem(f"internal error: {type(error).__name__}", "see the server's log"))
 

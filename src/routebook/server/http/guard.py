@@ -1,9 +1,13 @@
 """The outermost ASGI application: Host check, authentication, security headers, request counts."""
 
+import asyncio
+import contextlib
 from http import HTTPStatus
 from typing import Final
 
 from routebook.server.http.auth.authenticate import Authenticator, challenge
+from routebook.server.http.auth.open_streams import OpenStreams
+from routebook.server.http.auth.sessions import MAX_COOKIE_BYTES
 from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import Problem
 from routebook.server.http.live.tab import LOGIN_REQUIRED, NOT_ALLOWED
@@ -26,10 +30,18 @@ _POLICY: Final = (
 )
 _NO_STORE: Final = (b"cache-control", b"no-store")
 _STREAM: Final = "/v1/events"
+_END_TIMEOUT_S: Final = 1.0  # for the last message to a client that reads slowly
 _UNROUTED: Final = "other"
 _UNKNOWN_HOST: Final = Problem(
     "the Host header does not name this server",
     "use an IP address or localhost, or add the name to routebook.http.hosts",
+)
+
+_LONG_COOKIE: Final = (
+    431,
+    Problem(
+        "the Cookie header is too long", f"send at most {MAX_COOKIE_BYTES} bytes; delete other cookies of this host"
+    ),
 )
 
 
@@ -41,6 +53,7 @@ class Guard:
         self._context = context
         self._hosts = hosts
         self._authenticator = Authenticator(context)
+        self._streams = OpenStreams(context)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # The path stays percent-encoded for routing: a name may contain a slash.
@@ -64,18 +77,21 @@ class Guard:
         if not self._is_allowed_host(scope):
             await respond_problem(guarded, 421, _UNKNOWN_HOST)
             return
-        denial = self._authenticator.check(inner)
+        denial = _LONG_COOKIE if _has_long_cookie(scope) else self._authenticator.check(inner)
         if denial is not None:
             await respond_problem(guarded, *denial, challenge(scope, denial[0]))
             return
-        await self._app(inner, receive, guarded)
+        if path != _STREAM:
+            await self._app(inner, receive, guarded)
+        elif not await self._streams.serve(inner["state"]["identity"], self._app(inner, receive, guarded)):
+            await _end(send, {"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._is_allowed_host(scope):
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": _UNKNOWN_HOST.error})
             return
-        denial = self._authenticator.check(scope)
+        denial = _LONG_COOKIE if _has_long_cookie(scope) else self._authenticator.check(scope)
         if denial is not None and is_same_origin(scope["headers"]):
             # accept first: a browser does not show a page the reason of a rejected handshake
             await receive()
@@ -83,7 +99,8 @@ class Guard:
             code = LOGIN_REQUIRED if denial[0] == HTTPStatus.UNAUTHORIZED else NOT_ALLOWED
             await send({"type": "websocket.close", "code": code, "reason": denial[1].error[:100]})
             return
-        await self._app(scope, receive, send)
+        if not await self._streams.serve(scope["state"]["identity"], self._app(scope, receive, send)):
+            await _end(send, {"type": "websocket.close", "code": LOGIN_REQUIRED, "reason": "access was revoked"})
 
     def _is_allowed_host(self, scope: Scope) -> bool:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
@@ -93,3 +110,14 @@ class Guard:
 
     def _count(self, template: str | None, status: int) -> None:
         self._context.http_requests[template or _UNROUTED, status] += 1
+
+
+async def _end(send: Send, message: Message) -> None:
+    """Complete a response that was interrupted."""
+    with contextlib.suppress(TimeoutError, OSError, RuntimeError):  # RuntimeError: nothing was sent, or all
+        async with asyncio.timeout(_END_TIMEOUT_S):
+            await send(message)
+
+
+def _has_long_cookie(scope: Scope) -> bool:
+    return sum(len(value) for name, value in scope["headers"] if name == b"cookie") > MAX_COOKIE_BYTES

@@ -16,7 +16,7 @@ from routebook.server.http.live.socket import PATH, LiveSocket
 from routebook.server.http.transport.asgi import Application, Receive, Scope, Send
 from routebook.server.http.transport.hosts import allowed_hosts
 from routebook.server.http.transport.protocol import KEEP_ALIVE_TIMEOUT_S, BoundedProtocol, EmbeddedServer
-from routebook.server.http.transport.static_files import ConsoleFiles
+from routebook.server.http.transport.static_files import ConsoleFiles, is_page_request
 from routebook.server.http.transport.websocket import websocket
 
 _SPARE_CONNECTIONS: Final = 500  # in addition to the watchers
@@ -36,7 +36,7 @@ class HttpServer:
             uvicorn.Config(
                 Guard(Dispatcher(self._parts), context, hosts=hosts),
                 http=BoundedProtocol,
-                ws=cast("type[asyncio.Protocol]", websocket) if settings.console.enabled else "none",
+                ws=cast("type[asyncio.Protocol]", websocket) if context.has_console else "none",
                 ws_max_size=_MAX_MESSAGE_BYTES,
                 ws_per_message_deflate=False,  # would compress once per console
                 loop="none",
@@ -70,7 +70,7 @@ class Dispatcher:
     """Routes requests to the console's files, its WebSocket, or the API. Paths are still percent-encoded."""
 
     def __init__(self, parts: Parts) -> None:
-        has_console = parts.context.nameserver.settings.console.enabled
+        has_console = parts.context.has_console
         self._api: Application = create_app(parts)
         self._files = ConsoleFiles() if has_console else None
         self._live = LiveSocket(parts.context, parts.hub, parts.journal) if has_console else None
@@ -83,7 +83,7 @@ class Dispatcher:
             else:
                 await receive()
                 await send({"type": "websocket.close", "code": 1008, "reason": "path not found"})
-        elif self._files is not None and self._files.serves(path):
+        elif self._files is not None and (self._files.serves(path) or is_page_request(scope)):
             await self._files(scope, receive, send)
         else:
             await self._api(scope, receive, send)

@@ -20,7 +20,7 @@ from routebook.server.http.errors import error_specs
 HttpRequest: TypeAlias = Request[Any, Any, Any]
 DryRun = Annotated[bool, QueryParameter(description="false: apply the change; otherwise only show it")]
 _Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
-_OPTIONS: Final[dict[str, Any]] = {"status_code": 200, "responses": error_specs(401, 403, 404, 413, 415, 503)}
+OPTIONS: Final[dict[str, Any]] = {"status_code": 200, "responses": error_specs(401, 403, 404, 413, 415, 503)}
 
 
 class KvEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,14 +45,14 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool = True
 
 
-@post("/v1/admin/kv", summary="Put a KV entry", **_OPTIONS)
+@post("/v1/admin/kv", summary="Put a KV entry", **OPTIONS)
 async def put_kv(request: HttpRequest, parts: PartsDep, data: JSONBody[KvEntry]) -> AdminAnswer:
     """Same as request code 100."""
     plan = partial(admin_actions.kv_put, namespace=data.namespace, key=data.key, value=data.value)
     return await _apply(request, parts, plan, dry_run=data.dry_run)
 
 
-@delete("/v1/admin/kv/{namespace:str}/{key:str}", summary="Delete a KV entry", **_OPTIONS)
+@delete("/v1/admin/kv/{namespace:str}/{key:str}", summary="Delete a KV entry", **OPTIONS)
 async def delete_kv(
     request: HttpRequest, parts: PartsDep, namespace: NameInPath, key: NameInPath, dry_run: DryRun = True
 ) -> AdminAnswer:
@@ -61,28 +61,28 @@ async def delete_kv(
     return await _apply(request, parts, plan, dry_run=dry_run)
 
 
-@post("/v1/admin/settings", summary="Change run-time settings", **_OPTIONS)
+@post("/v1/admin/settings", summary="Change run-time settings", **OPTIONS)
 async def change_settings(request: HttpRequest, parts: PartsDep, data: JSONBody[NewSettings]) -> AdminAnswer:
     """Same as request code 318; `notes` names settings that cannot change at run time."""
     plan = partial(admin_actions.settings_update, values=data.values)
     return await _apply(request, parts, plan, dry_run=data.dry_run)
 
 
-@post("/v1/admin/brokers/{name:str}/wipe-write", summary="Remove write permission from a broker's topics", **_OPTIONS)
+@post("/v1/admin/brokers/{name:str}/wipe-write", summary="Remove write permission from a broker's topics", **OPTIONS)
 async def wipe_write(request: HttpRequest, parts: PartsDep, name: NameInPath, data: JSONBody[Wish]) -> AdminAnswer:
     """Same as request code 205."""
     plan = partial(admin_actions.write_permission, broker=from_path(name), restore=False)
     return await _apply(request, parts, plan, dry_run=data.dry_run)
 
 
-@post("/v1/admin/brokers/{name:str}/restore-write", summary="Restore write permission of a broker's topics", **_OPTIONS)
+@post("/v1/admin/brokers/{name:str}/restore-write", summary="Restore write permission of a broker's topics", **OPTIONS)
 async def restore_write(request: HttpRequest, parts: PartsDep, name: NameInPath, data: JSONBody[Wish]) -> AdminAnswer:
     """Same as request code 327."""
     plan = partial(admin_actions.write_permission, broker=from_path(name), restore=True)
     return await _apply(request, parts, plan, dry_run=data.dry_run)
 
 
-@delete("/v1/admin/topics/{topic:str}", summary="Delete a topic's routes", **_OPTIONS)
+@delete("/v1/admin/topics/{topic:str}", summary="Delete a topic's routes", **OPTIONS)
 async def delete_topic(
     request: HttpRequest, parts: PartsDep, topic: NameInPath, cluster: OnlyCluster = None, dry_run: DryRun = True
 ) -> AdminAnswer:

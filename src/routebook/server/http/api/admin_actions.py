@@ -4,7 +4,8 @@ Uses the handlers, permissions and journal of the NameServer port.
 """
 
 import asyncio
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, NoReturn
 
 import msgspec
 
@@ -95,19 +96,40 @@ def settings_update(ns: NameServer, values: dict[str, str]) -> Plan:
 def write_permission(ns: NameServer, *, broker: str, restore: bool) -> Plan:
     find_group(ns, broker)
     changes = []
+    without_writes = 0
     for topic, entry in ns.routes.topic_table.items():
         queue = entry.queues.get(broker)
         if queue is not None:
             after = PERM_READ | PERM_WRITE if restore else queue.perm & ~PERM_WRITE
             if after != queue.perm:
+                without_writes += not restore and not _has_other_writer(entry.queues, broker)
                 changes.append(Change(what=f"topic {topic}", before=_permission(queue.perm), after=_permission(after)))
     return Plan(
         action="restore write permission" if restore else "wipe write permission",
         code=RequestCode.ADD_WRITE_PERM_OF_BROKER if restore else RequestCode.WIPE_WRITE_PERM_OF_BROKER,
         fields={"brokerName": broker},
         changes=sorted(changes, key=lambda change: change.what),
-        notes=["until the broker registers a newer topic configuration, which has its own permissions"],
+        notes=[*_write_scope(ns, broker, without_writes, restore=restore)],
     )
+
+
+def _has_other_writer(queues: Mapping[str, QueueData], broker: str) -> bool:
+    return any(other.perm & PERM_WRITE for name, other in queues.items() if name != broker)
+
+
+def _write_scope(ns: NameServer, broker: str, without_writes: int, *, restore: bool) -> Iterator[str]:
+    """What the change covers: which NameServers, for how long, and topics that lose their last writable broker."""
+    if without_writes:
+        yield f"{without_writes} of these topics have no other writable broker: producers of them fail"
+    peers = [peer.partition("/")[0] for peer in ns.settings.peers]
+    if peers:
+        verb = "restore" if restore else "wipe"
+        yield (
+            f"applies to this NameServer only; {', '.join(peers)} {'keeps' if len(peers) == 1 else 'keep'} the current "
+            f"permissions: routebook broker {verb} {broker} -n LIST changes all NameServers of the list"
+        )
+    if not restore:
+        yield "lasts until it is restored, or until the broker registers a newer topic configuration"
 
 
 def topic_delete(ns: NameServer, *, topic: str, cluster: str | None) -> Plan:
@@ -159,10 +181,15 @@ def check_admin(context: HttpContext, caller: Caller, command: Command | None = 
         target = target_of(context.nameserver, command)
         reason = decide(identity, NEEDED.get(command.code, ()), host=caller.host, target=target)
     if reason is not None:
-        if context.denials is not None:
-            code = 0 if command is None else command.code
-            context.denials.denied(code=code, why=reason, peer=caller.address, who=identity.name)
-        raise ApiError(403, reason, "log in with an identity that has the permission", code="not-admin")
+        deny(context, caller, 0 if command is None else command.code, reason)
+
+
+def deny(context: HttpContext, caller: Caller, code: int, reason: str) -> NoReturn:
+    """Journal a denial and raise ApiError."""
+    if context.denials is not None:
+        who = None if caller.identity is None else caller.identity.name
+        context.denials.denied(code=code, why=reason, peer=caller.address, who=who)
+    raise ApiError(403, reason, "log in with an identity that has the permission", code="not-admin")
 
 
 async def _execute(context: HttpContext, caller: Caller, command: Command) -> tuple[int | None, Reply]:

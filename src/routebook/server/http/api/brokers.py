@@ -1,14 +1,20 @@
 """`/v1/clusters` and `/v1/brokers`: broker groups, their past, uptime and heartbeats, and the impact of losing one."""
 
+import asyncio
+import contextlib
 from bisect import bisect_right
 from typing import Final
 
 import msgspec
 from litestar import get
 
-from routebook.codes import PERM_WRITE
+from routebook.doctor.maintenance import OwnTopics
+from routebook.errors import JournalDegraded
+from routebook.events import TopicCause, TopicsChanged
 from routebook.history.query.answers import BrokerTimeline, Certainty
 from routebook.history.query.sessions import ServerRun, Session
+from routebook.journal.read.backwards import Page, find_newest
+from routebook.journal.read.select import Selection
 from routebook.rollup import percentile
 from routebook.server.http.api.parameters import (
     After,
@@ -22,10 +28,12 @@ from routebook.server.http.api.parameters import (
     parse_time,
     query_history,
 )
-from routebook.server.http.api.parts import ContextDep, PartsDep
+from routebook.server.http.api.parts import ContextDep, Parts, PartsDep
 from routebook.server.http.errors import ApiError, error_specs
+from routebook.server.http.live.hub import MINUTE_KINDS
 from routebook.server.http.views import answers, tables
 from routebook.server.http.views.availability import Day, by_day
+from routebook.server.http.views.impact import impact_of
 from routebook.server.http.views.topic_names import slices
 
 _DAY_MS: Final = 86_400_000
@@ -39,7 +47,7 @@ class TopicNames(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LossAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Impact of losing all members of a group."""
+    """Impact of losing all members of a group. `down_at_ms` is set if it has happened."""
 
     broker: str
     topics: int
@@ -49,6 +57,7 @@ class LossAnswer(msgspec.Struct, frozen=True, kw_only=True):
     read_queues: int
     members: int
     has_other_members: bool  # more than one member
+    down_at_ms: int | None = None
 
 
 @get("/v1/clusters", summary="Clusters and their broker groups")
@@ -61,7 +70,7 @@ async def brokers(
     parts: PartsDep, at: At = None, cluster: OnlyCluster = None, after: After = "", limit: Limit = 500
 ) -> answers.BrokersAnswer | answers.PastBrokersAnswer:
     if at is not None:
-        at_ms = parse_time(at)
+        at_ms = parse_time(at, parts.context.wall_ms())
         found = await query_history(parts, lambda history: history.brokers_at(at_ms))
         past = tables.past_brokers(found)
         groups = [group for group in past.groups if cluster in (None, group.cluster)]
@@ -96,38 +105,59 @@ async def broker_history(parts: PartsDep, name: NameInPath, limit: Limit = 20) -
 
 
 @get("/v1/brokers/{name:str}/loss", summary="Impact if a broker goes down", responses=error_specs(404))
-async def broker_loss(context: ContextDep, name: NameInPath, limit: Limit = 100) -> LossAnswer:
-    """Topics that only this group has, or that only this group accepts writes for."""
-    name = from_path(name)
+async def broker_loss(parts: PartsDep, name: NameInPath, limit: Limit = 100) -> LossAnswer:
+    """Topics that only this group has, or that only this group accepts writes for. System topics are not counted.
+
+    For a group that is down: the topics that it had, and those of them that have no route now.
+    """
+    name, context = from_path(name), parts.context
+    if context.nameserver.routes.group(name) is None and (past := await _past_loss(parts, name, limit)) is not None:
+        return past
     members = len(find_group(context.nameserver, name).members)
-    topics = write_queues = read_queues = 0
-    only_here: list[str] = []
-    writes_only_here: list[str] = []
-    async for entries in slices(list(context.nameserver.routes.topic_table.items())):
-        for topic, entry in entries:
-            queue = entry.queues.get(name)
-            if queue is None:
-                continue
-            topics += 1
-            read_queues += queue.read_queue_nums
-            is_writable = bool(queue.perm & PERM_WRITE)
-            write_queues += queue.write_queue_nums if is_writable else 0
-            if len(entry.queues) == 1:
-                only_here.append(topic)
-            elif is_writable and not any(
-                other.perm & PERM_WRITE for broker, other in entry.queues.items() if broker != name
-            ):
-                writes_only_here.append(topic)
+    impact = await impact_of(context.nameserver, name)
     return LossAnswer(
         broker=name,
-        topics=topics,
-        only_here=TopicNames(total=len(only_here), names=sorted(only_here)[:limit]),
-        writes_only_here=TopicNames(total=len(writes_only_here), names=sorted(writes_only_here)[:limit]),
-        write_queues=write_queues,
-        read_queues=read_queues,
+        topics=impact.topics,
+        only_here=TopicNames(total=len(impact.only_here), names=sorted(impact.only_here)[:limit]),
+        writes_only_here=TopicNames(total=len(impact.writes_only_here), names=sorted(impact.writes_only_here)[:limit]),
+        write_queues=impact.write_queues,
+        read_queues=impact.read_queues,
         members=members,
         has_other_members=members > 1,
     )
+
+
+async def _past_loss(parts: Parts, broker: str, limit: int) -> LossAnswer | None:
+    """What went down with a group, from the record of its removal; None if there is none."""
+    files, routes = parts.context.journal_files, parts.context.nameserver.routes
+    if files is None:
+        return None
+    journal = parts.context.journal
+    if journal is not None and (last := journal.status().last_seq):
+        with contextlib.suppress(JournalDegraded):  # the removal may be in a batch that is not written yet
+            await asyncio.wrap_future(journal.durable(last))
+    wanted = Selection(kinds=frozenset({"topics_changed"}), brokers=frozenset({broker}))
+    page = Page(limit=5, excluded_kinds=MINUTE_KINDS)
+    found = await parts.threads.run(lambda: find_newest(files, page, wanted))
+    for record in found.records:
+        event = record.event
+        if not isinstance(event, TopicsChanged) or event.cause is not TopicCause.REMOVAL:
+            continue
+        own = OwnTopics(brokers=[broker, *routes.group_table], clusters=routes.cluster_table)
+        topics = [topic for topic in event.removed if topic not in own]
+        without_route = sorted(topic for topic in topics if topic not in routes.topic_table)
+        return LossAnswer(
+            broker=broker,
+            topics=len(topics),
+            only_here=TopicNames(total=len(without_route), names=without_route[:limit]),
+            writes_only_here=TopicNames(total=0, names=[]),
+            write_queues=0,
+            read_queues=0,
+            members=0,
+            has_other_members=False,
+            down_at_ms=record.at,
+        )
+    return None
 
 
 class MemberSession(msgspec.Struct, frozen=True, kw_only=True):

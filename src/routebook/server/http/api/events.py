@@ -210,7 +210,7 @@ async def records(
         limit=limit,
         before=before,
         after=after or 0,
-        at_ms=None if at is None else parse_time(at),
+        at_ms=None if at is None else parse_time(at, parts.context.wall_ms()),
         excluded_kinds=MINUTE_KINDS - wanted.kinds,
     )
     try:

@@ -38,6 +38,8 @@ class SessionAnswer(msgspec.Struct, frozen=True, kw_only=True):
     authentication: bool
     who: str | None
     admin: bool
+    access: list[str]  # the classes of requests that are allowed; docs/security.md describes them
+    limits: list[str]  # the clusters and brokers to which changes are limited; empty: none
     csrf: str | None
     expires_at_ms: int | None
     hint: str | None
@@ -55,7 +57,7 @@ async def log_in(request: HttpRequest, parts: PartsDep, data: JSONBody[Credentia
     access, caller, now_ms = parts.context.access, caller_of(request), parts.context.now_ms()
     if access is None:
         raise ApiError(403, "authentication is off", HOW_TO_ENABLE, code="authentication-off")
-    wait_s = parts.throttle.wait_s(caller.host, now_ms)
+    wait_s = parts.throttle.wait_s(caller.host, data.access_key, now_ms)
     if wait_s:
         _record_denial(parts.context, caller, "too many failed logins")
         raise ApiError(
@@ -63,10 +65,10 @@ async def log_in(request: HttpRequest, parts: PartsDep, data: JSONBody[Credentia
         )
     identity = access.identities.authenticate(data.access_key, data.secret_key)
     if identity is None or not identity.allows_host(caller.host):
-        parts.throttle.failed(caller.host, now_ms)
+        parts.throttle.failed(caller.host, data.access_key, now_ms)
         _record_denial(parts.context, caller, f"login failed as {escape(data.access_key, max_chars=64)}")
         raise ApiError(401, "unknown access key or wrong secret", "try again", code="bad-credentials")
-    parts.throttle.succeeded(caller.host)
+    parts.throttle.succeeded(caller.host, data.access_key)
     parts.sessions.close(request.scope["headers"])
     secret, opened = parts.sessions.open(identity)
     seconds = parts.context.nameserver.settings.console.session_s
@@ -101,10 +103,19 @@ def _answer(context: HttpContext, found: Session | None, identity: Identity | No
         authentication=context.access is not None,
         who=None if known is None else known.name,
         admin=known is not None and known.may(Access.ADMIN_WRITE),
+        access=sorted(identity.access) if identity is not None else [],
+        limits=_limits(identity),
         csrf=None if found is None else found.csrf,
         expires_at_ms=None if found is None else found.expires_ms,
         hint=HOW_TO_ENABLE if context.access is None else None,
     )
+
+
+def _limits(identity: Identity | None) -> list[str]:
+    if identity is None:
+        return []
+    clusters = [f"cluster {name}" for name in sorted(identity.clusters or ())]
+    return clusters + [f"broker {name}" for name in sorted(identity.brokers or ())]
 
 
 def _record_denial(context: HttpContext, caller: Caller, why: str) -> None:

@@ -21,7 +21,12 @@ from routebook.server.http.errors import ApiError
 T = TypeVar("T")
 
 NameInPath = Annotated[str, PathParameter(description="a name; percent-encoded, slashes too")]
-At = Annotated[str | None, QueryParameter(description="a past time: milliseconds since the epoch, or ISO 8601")]
+At = Annotated[
+    str | None,
+    QueryParameter(
+        description="a past time: ms since the epoch, ISO 8601, `03:12`, `yesterday 03:12` or `10m ago` (UTC)"
+    ),
+]
 After = Annotated[str, QueryParameter(description="`next` of the previous page")]
 Limit = Annotated[int, QueryParameter(ge=1, le=1000, description="maximum number of results")]
 SmallLimit = Annotated[int, QueryParameter(ge=1, le=500, description="maximum number of results")]
@@ -38,10 +43,10 @@ def from_path(encoded: str) -> str:
         return unquote(encoded)
 
 
-def parse_time(text: str) -> int:
+def parse_time(text: str, now_ms: int) -> int:
     """Return milliseconds since the epoch. Raises ApiError."""
     try:
-        return times.parse_time(text)
+        return times.parse_time(text, now_ms)
     except ValueError as error:
         raise ApiError(400, f"at={text[:100]} is {error}", times.TIME_HINT) from None
 

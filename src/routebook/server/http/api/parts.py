@@ -25,6 +25,8 @@ class Parts:
         self.digests = DigestCache(context.nameserver.routes)
         self.threads = ThreadPool()
         self.hub = Hub(context, self.threads)
+        if not context.only_controller:
+            context.health.add("brokers", self.hub.fleet_health)
         self.lake = LakeReader()
         self.sessions = Sessions(context)
         self.throttle = LoginThrottle(max_failures=context.nameserver.settings.console.login_attempts)

@@ -15,8 +15,10 @@ from litestar.params import JSONBody, PathParameter
 from routebook.access.classes import Access
 from routebook.disagreements import Disagreement, View, disagreements, without_order_config
 from routebook.errors import ConnectionFailed, RoutebookError, UsageError
+from routebook.journal.chain import ChainHead
 from routebook.model import RoutePolicy, TopicRoute
 from routebook.peers.digest import BUCKETS, BucketDigest, Digest
+from routebook.peers.divergence import differences_of
 from routebook.peers.monitor import PeerStatus
 from routebook.server.http.api.parts import ContextDep, PartsDep
 from routebook.server.http.auth.authenticate import Caller, caller_of, check_page
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
     from routebook.client.addresses import Address
 
 
-Bucket = Annotated[int, PathParameter(description=f"a number below {BUCKETS}")]
+Buckets = Annotated[str, PathParameter(description=f"numbers below {BUCKETS}, separated by commas")]
 HERE: Final = "here"
-_MAX_TOPICS: Final = 1000
+_MAX_DIGITS: Final = 3  # of a bucket
+_MAX_TOPICS: Final = 10_000
 _MAX_SHOWN: Final = 500
 _MAX_NAMED: Final = 100  # topics per difference
 _MAX_REQUESTS: Final = 16  # at a time
@@ -57,14 +60,20 @@ async def peers(context: ContextDep) -> PeersAnswer:
 
 @get("/v1/digest", summary="Digest of the route tables")
 async def digest(parts: PartsDep) -> Digest:
-    """Two NameServers with the same digest have the same brokers and routes."""
-    return await parts.digests.digest()
+    """Two NameServers with the same groups and buckets have the same brokers and routes."""
+    found = await parts.digests.digest()
+    context = parts.context
+    heads = {} if context.journal is None else context.journal.heads()
+    chains = [ChainHead(ns=context.ns, stream=stream, seq=seq, head=head) for stream, (seq, head) in heads.items()]
+    return msgspec.structs.replace(found, chains=tuple(chains))
 
 
-@get("/v1/digest/{bucket:int}", summary="Digests of the topics in one bucket", responses=error_specs(404))
-async def bucket_digest(parts: PartsDep, bucket: Bucket) -> BucketDigest:
-    """Shows in which topics two NameServers differ whose digests differ in this bucket."""
-    found = await parts.digests.bucket(bucket)
+@get("/v1/digest/{buckets:str}", summary="Digests of the topics in some buckets", responses=error_specs(404))
+async def bucket_digest(parts: PartsDep, buckets: Buckets) -> BucketDigest:
+    """Shows in which topics two NameServers differ whose digests differ in these buckets."""
+    numbers = buckets.split(",")[: BUCKETS + 1]
+    is_valid = all(number.isascii() and number.isdigit() and len(number) <= _MAX_DIGITS for number in numbers)
+    found = await parts.digests.buckets({int(number) for number in numbers}) if is_valid else None
     if found is None:
         raise ApiError(404, "bucket not found", f"the buckets are 0 to {BUCKETS - 1}")
     return found
@@ -93,7 +102,8 @@ class CompareAnswer(msgspec.Struct, frozen=True, kw_only=True):
     compared: Compared
     complete: bool
     differences: list[Disagreement]
-    total: int
+    total: int  # number of differences, each topic of a broker counted
+    groups: int  # number of groups of equal differences
 
 
 class CompareAllowed(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +127,7 @@ async def compare_allowed(request: Request[Any, Any, Any], context: ContextDep) 
     responses=error_specs(403, 413, 415, 429, 502),
 )
 async def compare(request: Request[Any, Any, Any], parts: PartsDep, data: JSONBody[CompareRequest]) -> CompareAnswer:
-    """Requests the brokers and topics of the other NameServer, and the routes of up to 1,000 topics."""
+    """Requests the brokers and topics of the other NameServer, and the routes of up to 10,000 topics."""
     check_page(request)
     address = _address(parts.context, caller_of(request), data.address)
     if parts.context.comparisons >= _MAX_COMPARISONS:
@@ -165,7 +175,8 @@ async def _compare(context: HttpContext, threads: ThreadPool, address: "Address"
         compared=Compared(brokers=len(brokers), topics=len(chosen)),
         complete=len(chosen) == len(one_sided) + len(common),
         differences=[msgspec.structs.replace(one, topics=one.topics[:_MAX_NAMED]) for one in found[:_MAX_SHOWN]],
-        total=len(found),
+        total=len(differences_of(found)),
+        groups=len(found),
     )
 
 

@@ -9,9 +9,9 @@ from litestar.params import QueryParameter
 from routebook import __version__
 from routebook.history.query.activity import ActivityPoint
 from routebook.history.query.answers import Certainty
-from routebook.server.http.api.parameters import query_history
+from routebook.server.http.api.parameters import parse_time, query_history
 from routebook.server.http.api.parts import ContextDep, PartsDep
-from routebook.server.http.errors import error_specs, response_spec
+from routebook.server.http.errors import ApiError, error_specs, response_spec
 from routebook.server.http.live.overview import Overview
 from routebook.server.http.views import answers, tables
 from routebook.server.http.views.metrics import MEDIA_TYPE
@@ -20,6 +20,7 @@ from routebook.settings.setting import Group, How, show
 from routebook.settings.table import SETTINGS
 
 _HOUR_MS: Final = 3_600_000
+_MAX_SPAN_MS: Final = 366 * 24 * _HOUR_MS
 _CHANGES: Final = {How.RUNTIME: "at run time", How.RESTART: "at start", How.FIXED: "at start", How.UNUSED: "never"}
 
 
@@ -99,6 +100,7 @@ async def health(context: ContextDep) -> HealthReport:
 @get("/v1/overview", summary="Key figures of this NameServer")
 async def overview(parts: PartsDep) -> Overview:
     await parts.hub.prime()
+    parts.hub.take_in()
     return parts.hub.overview(parts.context.now_ms())
 
 
@@ -107,10 +109,16 @@ async def strip(
     parts: PartsDep,
     hours: Annotated[int, QueryParameter(ge=1, le=24 * 31, description="number of hours")] = 24,
     steps: Annotated[int, QueryParameter(ge=1, le=1000, description="number of steps")] = 288,
+    since: Annotated[str | None, QueryParameter(description="start, as `at` of other paths; replaces `hours`")] = None,
+    until: Annotated[str | None, QueryParameter(description="end [now]")] = None,
 ) -> StripAnswer:
     """Per step: the number of brokers at its end, brokers that joined and left, and changes."""
-    now_ms = parts.context.now_ms()
-    step_ms = max(1, hours * _HOUR_MS // steps)
+    wall_ms = parts.context.wall_ms()
+    now_ms = parts.context.now_ms() if until is None else min(parse_time(until, wall_ms), wall_ms)
+    span_ms = hours * _HOUR_MS if since is None else now_ms - parse_time(since, wall_ms)
+    if not 0 < span_ms <= _MAX_SPAN_MS:
+        raise ApiError(400, "since is not before until, or more than 366 days earlier", "choose a shorter range")
+    step_ms = max(1, span_ms // steps)
     from_ms = now_ms - step_ms * steps
     points, certainty = await query_history(
         parts, lambda history: history.activity(from_ms=from_ms, step_ms=step_ms, steps=steps)

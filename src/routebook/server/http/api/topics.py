@@ -30,15 +30,17 @@ from routebook.server.http.views import answers, tables
 Before = Annotated[str | None, QueryParameter(description="only versions that began at this time or earlier")]
 _MINUTE_MS: Final = 60_000
 _MAX_CLIENTS: Final = 100
+_MAX_RECORDED: Final = 1000
 
 
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The best matches; `matches` counts all matches, `total` all topics."""
+    """The best matches; `matches` counts all matches, `total` all topics. `past` are topics without a route now."""
 
     q: str
     total: int
     matches: int
     topics: list[answers.TopicSummary]
+    past: list[str] = []
 
 
 @get("/v1/topics", summary="Topics by name, in pages", responses=error_specs())
@@ -62,13 +64,18 @@ async def search_topics(
     parts: PartsDep,
     q: Annotated[str, QueryParameter(description="part of the name, ignoring case")] = "",
     limit: SmallLimit = 50,
+    past: Annotated[bool, QueryParameter(description="also search topics that were deleted or lost")] = False,
 ) -> SearchAnswer:
     found = await parts.topic_search.find(q, limit)
+    recorded: list[str] = []
+    if past and q and parts.context.history is not None:
+        recorded = await query_history(parts, lambda history: history.topic_names(q, limit=_MAX_RECORDED))
     return SearchAnswer(
         q=q,
         total=len(parts.context.nameserver.routes.topic_table),
         matches=found.total,
         topics=_summaries(parts.context, found.names),
+        past=sorted(name for name in recorded if name not in parts.context.nameserver.routes.topic_table)[:limit],
     )
 
 
@@ -76,7 +83,7 @@ async def search_topics(
 async def route(parts: PartsDep, topic: NameInPath, at: At = None) -> answers.RouteAnswer:
     topic = from_path(topic)
     if at is not None:
-        at_ms = parse_time(at)
+        at_ms = parse_time(at, parts.context.wall_ms())
         return tables.past_route(await query_history(parts, lambda history: history.route_at(topic, at_ms)))
     found = tables.route(parts.context.nameserver, topic)
     if found is None:
@@ -87,7 +94,7 @@ async def route(parts: PartsDep, topic: NameInPath, at: At = None) -> answers.Ro
 @get("/v1/routes/{topic:str}/history", summary="Changes of a topic's route", responses=error_specs(503))
 async def route_history(parts: PartsDep, topic: NameInPath, limit: Limit = 20, before: Before = None) -> RouteTimeline:
     """The newest versions of a route, newest first: validity, changes and cause."""
-    topic, before_ms = from_path(topic), None if before is None else parse_time(before)
+    topic, before_ms = from_path(topic), None if before is None else parse_time(before, parts.context.wall_ms())
     return await query_history(parts, lambda history: history.timeline(topic, limit=limit, before_ms=before_ms))
 
 

@@ -17,24 +17,37 @@ from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError, Problem
 from routebook.server.http.transport.asgi import Headers, Scope, peer_of
 from routebook.server.http.transport.hosts import is_same_origin
+from routebook.server.http.transport.static_files import is_page_request
 
 Denial: TypeAlias = tuple[int, Problem]
 
 # The first match decides. Other paths need ADMIN_READ to read and ADMIN_WRITE to write.
 _OPEN: Final = ("/", "/healthz", "/readyz", "/v1/session")
-_CONSOLE: Final = ("/assets", "/brokers", "/topics", "/compare", "/events", "/reports", "/admin")  # no data in them
+_CONSOLE: Final = (
+    "/assets",
+    "/brokers",
+    "/topics",
+    "/compare",
+    "/controller",
+    "/events",
+    "/reports",
+    "/admin",
+)  # no data in them
 _ROUTES: Final = (
     *("/metrics", "/schema", "/v1/server", "/v1/health", "/v1/clusters", "/v1/brokers", "/v1/routes", "/v1/topics"),
-    *("/v1/peers", "/v1/digest", "/v1/overview", "/v1/strip", "/v1/search", "/v1/live"),
+    *("/v1/peers", "/v1/digest", "/v1/overview", "/v1/strip", "/v1/search", "/v1/live", "/v1/controller"),
 )
 _READ_BY_POST: Final = ("/v1/compare",)
-_CLIENT_DATA: Final = ("/history", "/sessions", "/demand")  # they contain client addresses
+_CLIENT_DATA: Final = ("/history", "/sessions", "/demand", "/elections")  # they contain client addresses
 
-_MAX_FAILURES: Final = 30  # per address and minute
+_MAX_FAILURES: Final = 30  # per address, access key and minute
 _LOGIN_HINT: Final = "send an access key and its secret: Authorization: Basic or Bearer ACCESS-KEY:SECRET"
 _NOT_LOGGED_IN: Final = (401, Problem("not logged in", _LOGIN_HINT, "login-required"))
 _WRONG_SECRET: Final = (401, Problem("unknown access key or wrong secret", _LOGIN_HINT, "bad-credentials"))
-_TOO_MANY: Final = (429, Problem("too many wrong secrets from this address", "wait a minute", "too-many"))
+_TOO_MANY: Final = (
+    429,
+    Problem("too many wrong secrets for this access key from this address", "wait a minute", "too-many"),
+)
 _JSON: Final = "application/json"
 
 
@@ -73,11 +86,13 @@ class Authenticator:
 
     def __init__(self, context: HttpContext) -> None:
         self._context = context
+        self._has_console = context.has_console
         self._throttle = LoginThrottle(max_failures=_MAX_FAILURES)
 
     def check(self, scope: Scope) -> Denial | None:
         """Store the identity in `scope["state"]["identity"]`; returns status and problem if the request is denied."""
-        access = needed(scope.get("method", "GET"), scope["raw_path"].decode("ascii"))
+        method, path = scope.get("method", "GET"), scope["raw_path"].decode("ascii")
+        access = None if is_page_request(scope) and self._has_console else needed(method, path)
         identity, denial = self._identify(scope["headers"], peer_of(scope.get("client"))[0])
         scope.setdefault("state", {})["identity"] = identity
         file = self._context.access
@@ -106,11 +121,11 @@ class Authenticator:
         except ValueError as error:
             return None, (401, Problem(f"the Authorization header is {error}", _LOGIN_HINT, "bad-credentials"))
         if given is not None:
-            if self._throttle.wait_s(host, now_ms):
+            if self._throttle.wait_s(host, given[0], now_ms):
                 return None, _TOO_MANY
             found = file.identities.authenticate(*given)
             if found is None:
-                self._throttle.failed(host, now_ms)
+                self._throttle.failed(host, given[0], now_ms)
                 return None, _WRONG_SECRET
         else:
             of_session = self._context.session_identity

@@ -49,6 +49,7 @@ class BrokerRow(msgspec.Struct, frozen=True, kw_only=True):
     since_ms: int | None = None
     down_at_ms: int | None = None
     reason: str | None = None
+    read_only: bool = False  # no topic of the group accepts writes
 
     def looks_like(self, other: "BrokerRow") -> bool:
         """Compare without the last heartbeat and the topic count, which change often and for many rows at once."""
@@ -56,7 +57,7 @@ class BrokerRow(msgspec.Struct, frozen=True, kw_only=True):
             (self.state, self.role, self.addr, self.cluster, self.zone)
             == (other.state, other.role, other.addr, other.cluster, other.zone)
             and (self.timeout_ms, self.version, self.since_ms) == (other.timeout_ms, other.version, other.since_ms)
-            and (self.down_at_ms, self.reason) == (other.down_at_ms, other.reason)
+            and (self.down_at_ms, self.reason, self.read_only) == (other.down_at_ms, other.reason, other.read_only)
         )
 
     def has_same_topics(self, other: "BrokerRow") -> bool:
@@ -109,4 +110,5 @@ def _members(ns: NameServer, group: BrokerGroup, recent: RecentActivity, now_ms:
             data_version=None if version is None else version.counter,
             topics=group.topics,
             since_ms=recent.registered_ms.get((group.name, key.addr)),
+            read_only=group.name in recent.read_only,
         )

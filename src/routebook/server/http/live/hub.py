@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from routebook import __version__
+from routebook.doctor.maintenance import OwnTopics
 from routebook.errors import RoutebookError
 from routebook.journal.read.select import Selection
 from routebook.journal.record import Record
@@ -20,6 +21,8 @@ from routebook.server.http.live.overview import Overview, Rates, make_overview
 from routebook.server.http.live.recent_activity import LOST_MS, RecentActivity
 from routebook.server.http.live.tab import STOPPING, Tab
 from routebook.server.http.thread_pool import ThreadPool
+from routebook.server.http.views.permissions import read_only_groups
+from routebook.server.observe.health import Condition, Fact, Part
 
 _ROUND_S: Final = 0.1  # interval of rounds while consoles are open
 _IDLE_ROUND_S: Final = 1.0  # without consoles
@@ -31,6 +34,7 @@ _EXPIRE_MS: Final = 10_000
 _PRIME_RETRY_MS: Final = 1500  # while the history index catches up
 _MAX_RECORDS: Final = 20_000  # queued between two rounds
 _MINUTE_MS: Final = 60_000
+_PERMISSION_KINDS: Final = frozenset({"permission_wiped", "permission_restored", "topics_changed", "broker_up"})
 MINUTE_KINDS: Final = frozenset({"heartbeat_minute", "lookup_minute"})
 
 
@@ -50,8 +54,10 @@ class Hub:
         self._timer: asyncio.TimerHandle | None = None
         self._compared_ms = self._overview_ms = self._topics_ms = self._beats_ms = self._expired_ms = 0
         self._primed_ms = 0
+        self._permissions_changed = True
         self._stopped = False
         self._priming: asyncio.Task[None] | None = None
+        self._finding_read_only: asyncio.Task[None] | None = None
         self.recent = RecentActivity(since_ms=context.now_ms())
         self.seq = context.feed.last_seq or 0  # events up to this sequence number were sent
 
@@ -62,8 +68,9 @@ class Hub:
         """Send `stopping` to every console."""
         if self._timer is not None:
             self._timer.cancel()
-        if self._priming is not None:
-            self._priming.cancel()
+        for task in (self._priming, self._finding_read_only):
+            if task is not None:
+                task.cancel()
         self.take_in()
         self._stopped = True
         for tab in self._tabs:
@@ -114,10 +121,27 @@ class Hub:
             self._context,
             rows.values(),
             self._rates,
+            topics_lost=self.topics_lost(),
             misses_per_s=self._misses_per_s(),
             consoles=len(self._tabs),
             now_ms=now_ms,
         )
+
+    def topics_lost(self) -> list[str]:
+        """Topics of applications that lost their last broker within a day."""
+        left = self.recent.lost.values()
+        own = OwnTopics(brokers={one.name for one in left}, clusters={one.cluster for one in left})
+        lost = self.recent.topics_without_route(self._context.nameserver.routes.topic_table)
+        return [topic for topic in lost if topic not in own]
+
+    def fleet_health(self) -> Part:
+        """The health component `brokers`: degraded while all brokers are down."""
+        brokers, down = self._context.nameserver.routes.sizes().brokers, len(self.recent.lost)
+        facts: dict[str, Fact] = {"registered": brokers, "down": down}
+        if brokers or not down:
+            return Part(facts=facts)
+        says = f"all {down} brokers are down: {len(self.topics_lost())} topics have no route"
+        return Part(Condition.DEGRADED, f"{says}; check the brokers and their network", facts)
 
     # -- one round -------------------------------------------------------------------------------------------------
 
@@ -139,6 +163,9 @@ class Hub:
             return
         if not self.recent.primed and (self._priming is None or self._priming.done()) and self._may_prime(now_ms):
             self._priming = asyncio.get_running_loop().create_task(self.prime())
+        if self._permissions_changed and (self._finding_read_only is None or self._finding_read_only.done()):
+            self._permissions_changed = False
+            self._finding_read_only = asyncio.get_running_loop().create_task(self._find_read_only())
         if now_ms - self._compared_ms >= (_COMPARE_MS if changed else _OVERVIEW_MS):
             self._compare(now_ms, everything=now_ms - self._topics_ms >= _TOPICS_MS)
         if now_ms - self._overview_ms >= (_COMPARE_MS if changed else _OVERVIEW_MS):
@@ -149,6 +176,9 @@ class Hub:
         if now_ms - self._beats_ms >= _BEATS_MS:
             self._beats_ms = now_ms
             self._send_beats(now_ms)
+
+    async def _find_read_only(self) -> None:
+        self.recent.read_only = await read_only_groups(self._context.nameserver)
 
     def _may_prime(self, now_ms: int) -> bool:
         return now_ms - self._primed_ms >= _PRIME_RETRY_MS
@@ -163,6 +193,7 @@ class Hub:
         if self._tabs:
             self._send_events(records)
         self.seq = max(self.seq, records[-1].seq)
+        self._permissions_changed |= any(record.kind in _PERMISSION_KINDS for record in records)
         return any(record.kind not in MINUTE_KINDS for record in records)
 
     def _compare(self, now_ms: int, *, everything: bool) -> None:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from routebook.errors import JournalDegraded
+from routebook.journal.chain import without_link
 from routebook.journal.files import Files
 from routebook.journal.read.lines import Damage
 from routebook.journal.read.reader import Cursor, Hole, Item, Line
@@ -195,7 +196,7 @@ class _Position:
 
     def _entry(self, item: Item) -> Entry | None:
         if isinstance(item, Line):
-            return Entry(item.record.seq, item.record, of_line(item.record.seq, item.raw))
+            return Entry(item.record.seq, item.record, of_line(item.record.seq, without_link(item.raw)))
         if isinstance(item, Hole):
             return _missing(item.first, item.last, item.why or self._why(item), certain=item.certain)
         return None  # damage: the lost records follow as a hole

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
+from routebook.codes import PERM_WRITE
+from routebook.events import TopicCause, TopicsChanged
 from routebook.journal.read.select import topics_of
 from routebook.journal.record import Record, UnknownEvent
 from routebook.lenient_json import encode_json
@@ -20,6 +22,8 @@ _MAX_CHARS: Final = 1000  # of a value; the journal has all of it
 _COLUMNS: Final = frozenset(
     {"broker", "broker_id", "addr", "cluster", "reason", "cause", "topic", "peer", "who", "code"}
 )
+# lists that are sent, not only their sizes
+_LISTS: Final = frozenset({"brokers", "addrs", "in_sync", "before_in_sync", "broker_ids", "members"})
 
 
 class LiveEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -65,8 +69,12 @@ def summarize(record: Record) -> LiveEvent:
             fields[name] = value.counter
         elif isinstance(value, dict | tuple | list):
             counts[name] = len(value)
-            if len(value) and not isinstance(value, dict) and name in ("brokers", "addrs"):
+            if len(value) and not isinstance(value, dict) and name in _LISTS:
                 fields[name] = ", ".join(map(str, value[:_MAX_NAMES]))
+    if isinstance(event, TopicsChanged) and event.cause is TopicCause.REGISTRATION:
+        undone = sum(not was.perm & PERM_WRITE and bool(now.perm & PERM_WRITE) for was, now in event.changed.values())
+        if undone:
+            fields["writable_again"] = undone  # the registration undoes a wipe
     topics = [] if "topic" in columns else [topic[:_MAX_CHARS] for topic in islice(topics_of(event), _MAX_NAMES)]
     return LiveEvent(
         seq=record.seq, at=record.at, kind=record.kind, topics=topics, counts=counts, fields=fields, **columns

@@ -71,6 +71,8 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     brokers: BrokerCounts
     masters_missing: list[str]  # the first groups without a master
     masters_missing_total: int
+    topics_lost: list[str]  # the first topics that lost their last broker within a day
+    topics_lost_total: int
     lookups_per_s: float
     misses_per_s: float
     requests_per_s: float
@@ -103,7 +105,14 @@ class Rates:
 
 
 def make_overview(
-    context: HttpContext, rows: Iterable[BrokerRow], rates: Rates, *, misses_per_s: float, consoles: int, now_ms: int
+    context: HttpContext,
+    rows: Iterable[BrokerRow],
+    rates: Rates,
+    *,
+    topics_lost: list[str],
+    misses_per_s: float,
+    consoles: int,
+    now_ms: int,
 ) -> Overview:
     """Collect the key figures."""
     report: HealthReport = context.health.report()
@@ -126,6 +135,8 @@ def make_overview(
         brokers=BrokerCounts(**states),
         masters_missing=sorted(without_master)[:_MAX_NAMED],
         masters_missing_total=len(without_master),
+        topics_lost=topics_lost[:_MAX_NAMED],
+        topics_lost_total=len(topics_lost),
         lookups_per_s=rates.lookups_per_s,
         misses_per_s=misses_per_s,
         requests_per_s=rates.requests_per_s,

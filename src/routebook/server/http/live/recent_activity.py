@@ -3,10 +3,20 @@
 from array import array
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from routebook.events import BrokerChanged, BrokerDown, BrokerUp, DownReason, HeartbeatMinute, LookupMinute
+from routebook.events import (
+    BrokerChanged,
+    BrokerDown,
+    BrokerUp,
+    DownReason,
+    HeartbeatMinute,
+    LookupMinute,
+    TopicCause,
+    TopicDeleted,
+    TopicsChanged,
+)
 from routebook.history.query.sessions import Session
 from routebook.journal.record import Record
 from routebook.model import BrokerKey
@@ -16,6 +26,7 @@ BEAT_MINUTES: Final = 180
 LOOKUP_MINUTES: Final = 15
 _MAX_LOOKUPS: Final = 15_000  # rows
 _MAX_LOST: Final = 5_000
+_MAX_LOST_TOPICS: Final = 50_000
 _MINUTE_MS: Final = 60_000
 _TRIM_MINUTES: Final = 15  # old histogram entries are removed in batches
 _MAX_COUNT: Final = 65_535
@@ -89,9 +100,11 @@ class RecentActivity:
     def __init__(self, *, since_ms: int) -> None:
         self.since_ms = since_ms
         self.lost: dict[tuple[str, str], Lost] = {}  # by broker name and address
+        self.lost_topics: dict[str, int] = {}  # removed with a broker, and when; some may have other brokers
         self.registered_ms: dict[tuple[str, str], int] = {}
         self.beats: dict[BrokerKey, Beats] = {}
         self.lookups: deque[LookupMinute] = deque(maxlen=_MAX_LOOKUPS)
+        self.read_only: frozenset[str] = frozenset()  # groups without write permission
         self.primed = False
 
     def add(self, records: Iterable[Record]) -> None:
@@ -104,6 +117,10 @@ class RecentActivity:
                     self.lost.pop((event.broker, event.addr), None)
                 case BrokerDown() as event:
                     self._left(event, record.at)
+                case TopicsChanged() as event:
+                    self._topics_changed(event, record.at)
+                case TopicDeleted() as event:
+                    self.lost_topics.pop(event.topic, None)
                 case HeartbeatMinute() as event:
                     self._add_beats(event)
                 case LookupMinute() as event:
@@ -135,8 +152,16 @@ class RecentActivity:
                         name, session.broker_id, session.addr, session.cluster, session.to_ms, session.ended
                     )
 
+    def topics_without_route(self, current: Container[str]) -> list[str]:
+        """Topics that were removed with their last broker within a day; `current` are the topics with a route."""
+        for topic in [topic for topic in self.lost_topics if topic in current]:
+            del self.lost_topics[topic]
+        return sorted(self.lost_topics)
+
     def expire(self, now_ms: int) -> None:
         """Remove old entries."""
+        for topic in [topic for topic, at_ms in self.lost_topics.items() if now_ms - at_ms > LOST_MS]:
+            del self.lost_topics[topic]
         for key in [key for key, lost in self.lost.items() if now_ms - lost.at_ms > LOST_MS]:
             del self.lost[key]
         while self.lookups and self.lookups[0].minute_ms < now_ms - (LOOKUP_MINUTES + 1) * _MINUTE_MS:
@@ -160,6 +185,12 @@ class RecentActivity:
         self.lost[key] = Lost(event.broker, event.broker_id, event.addr, event.cluster, at_ms, event.reason.value)
         if len(self.lost) > _MAX_LOST:
             del self.lost[next(iter(self.lost))]
+
+    def _topics_changed(self, event: TopicsChanged, at_ms: int) -> None:
+        for topic in event.added:
+            self.lost_topics.pop(topic, None)
+        if event.cause is TopicCause.REMOVAL and len(self.lost_topics) < _MAX_LOST_TOPICS:
+            self.lost_topics |= dict.fromkeys(event.removed, at_ms)
 
     def _add_beats(self, event: HeartbeatMinute) -> None:
         key = BrokerKey(event.cluster, event.addr)

@@ -7,11 +7,13 @@ Origin, against cross-site requests: browsers send the origin of the requesting 
 `Sec-Fetch-Site`); other clients send neither.
 """
 
+import re
 from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+_HOST: Final = re.compile(r"(?:\[(?P<bracketed>[^\[\]]+)\]|(?P<name>[^\[\]:]*))(?::\d*)?", re.ASCII)
 _DEFAULT_PORTS: Final = {"http": ":80", "ws": ":80", "https": ":443", "wss": ":443"}
 
 
@@ -25,14 +27,11 @@ def is_allowed_host(host: str, allowed: Iterable[str] | None) -> bool:
     """Whether a Host header, with or without a port, names this server."""
     if allowed is None:
         return True
-    name = _without_port(host).lower().rstrip(".")
+    found = _HOST.fullmatch(host)
+    if found is None:
+        return False
+    name = (found["bracketed"] or found["name"]).lower().rstrip(".")
     return _is_address(name) or name in allowed
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if ":" in host else host
 
 
 def _is_address(name: str) -> bool:

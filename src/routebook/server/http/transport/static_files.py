@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 from hashlib import sha256
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -14,9 +15,10 @@ from routebook.server.http.errors import Problem
 from routebook.server.http.transport import websocket
 from routebook.server.http.transport.asgi import Receive, Scope, Send, respond, respond_problem
 
-_PAGES: Final = frozenset({"/", "/brokers", "/topics", "/compare", "/events", "/reports", "/admin"})
+_PAGES: Final = frozenset({"/", "/brokers", "/topics", "/compare", "/controller", "/events", "/reports", "/admin"})
 _NAMED_PAGES: Final = ("/brokers/", "/topics/")  # followed by one name, with encoded slashes
 _FILES: Final = "/assets/"
+_NOT_PAGES: Final = ("/assets", "/v1", "/schema", "/metrics", "/healthz", "/readyz")
 _INDEX: Final = "index.html"
 _TYPES: Final = {
     ".css": b"text/css; charset=utf-8",
@@ -35,6 +37,16 @@ _CONTENT_SECURITY_POLICY: Final = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     b"font-src 'self'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
+
+
+def is_page_request(scope: Scope) -> bool:
+    """Whether a browser navigates to a path outside the API: it gets the console, which shows an unknown page."""
+    path = scope["raw_path"].decode("ascii")
+    if scope.get("method") not in ("GET", "HEAD") or any(
+        path == one or path.startswith(f"{one}/") for one in _NOT_PAGES
+    ):
+        return False
+    return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
 
 
 class _Asset(msgspec.Struct, frozen=True):
@@ -76,9 +88,10 @@ class ConsoleFiles:
         if asset is None:
             await respond_problem(send, 404, Problem("file not found", "/ is the console, /schema describes the API"))
             return
-        await self._respond(scope, send, asset, immutable=is_file)
+        status = HTTPStatus.OK if self.serves(scope["raw_path"].decode("ascii")) else HTTPStatus.NOT_FOUND
+        await self._respond(scope, send, asset, status=status, immutable=is_file)
 
-    async def _respond(self, scope: Scope, send: Send, asset: _Asset, *, immutable: bool) -> None:
+    async def _respond(self, scope: Scope, send: Send, asset: _Asset, *, status: int, immutable: bool) -> None:
         request = {name: value.decode("latin-1") for name, value in scope["headers"]}
         gzipped = asset.gzipped if _accepts_gzip(request.get(b"accept-encoding", "")) else None
         tag = f'"{asset.tag}{"" if gzipped is None else "-gz"}"'
@@ -92,9 +105,9 @@ class ConsoleFiles:
         if tag in {one.strip().removeprefix("W/") for one in request.get(b"if-none-match", "").split(",")}:
             await respond(send, 304, headers, None)
         elif gzipped is not None:
-            await respond(send, 200, [*headers, (b"content-encoding", b"gzip")], gzipped)
+            await respond(send, status, [*headers, (b"content-encoding", b"gzip")], gzipped)
         else:
-            await respond(send, 200, headers, asset.plain)
+            await respond(send, status, headers, asset.plain)
 
     def _asset(self, name: str) -> _Asset | None:
         """Read a file on a thread; None unless it is a file inside the folder."""

@@ -3,8 +3,7 @@
 Label values are bounded: unsupported request codes are `other`, brokers are counted by state, not by name.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from enum import IntEnum
+from collections.abc import Iterator
 from typing import Final
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
@@ -18,13 +17,13 @@ from routebook.codes import RequestCode, ResponseCode
 from routebook.journal.write.writer import JournalStatus
 from routebook.server.http.context import HttpContext
 from routebook.server.http.views.answers import MemberState
+from routebook.server.http.views.controller_metrics import controller_metrics
+from routebook.server.http.views.metric_families import add_histogram, by_name, counters, gauges, name_of
 from routebook.server.http.views.tables import groups_without_master, state_of
 from routebook.server.net.limits import NAMES as LIMITS
 from routebook.server.observe.health import SEVERITY
-from routebook.server.observe.latency import Histogram
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_EDGES: Final = range(3, 24, 2)  # every second power of two: 8 µs, 32 µs, … 8 s
 _AGE_QUANTILES: Final = ((0.5, "0.5"), (0.9, "0.9"), (1.0, "1"))
 
 
@@ -45,30 +44,33 @@ class Metrics(Collector):
         info = InfoMetricFamily("routebook_build", "Version and id of this server.")
         info.add_metric([], {"version": __version__, "ns": self._context.ns})
         yield info
-        yield from self._traffic()
-        yield from self._rejections()
-        yield from self._tables()
-        yield from self._brokers()
-        yield from self._watchers()
+        if not self._context.only_controller:
+            yield from self._traffic()
+            yield from self._rejections()
+            yield from self._tables()
+            yield from self._brokers()
+            yield from self._watchers()
         yield from self._health()
         if self._context.journal is not None:
             yield from _journal(self._context.journal.status())
+        if self._context.controller is not None:
+            yield from controller_metrics(self._context.controller, self._context.now_ms())
 
     def _traffic(self) -> Iterator[Metric]:
         traffic = self._context.traffic
         requests, responses = traffic.counts.totals()
-        yield _counters("routebook_requests", "Requests by kind.", "kind", _by_name(requests, RequestCode))
-        yield _counters("routebook_responses", "Responses by response code.", "code", _by_name(responses, ResponseCode))
+        yield counters("routebook_requests", "Requests by kind.", "kind", by_name(requests, RequestCode))
+        yield counters("routebook_responses", "Responses by response code.", "code", by_name(responses, ResponseCode))
         latencies = traffic.latencies
         seconds = HistogramMetricFamily(
             "routebook_request_seconds",
             "Time from reading a request to writing its response, by kind; `several`: several requests in one read.",
             labels=["kind"],
         )
-        by_kind = {_name(code, RequestCode): histogram for code, histogram in latencies.by_code.items()}
+        by_kind = {name_of(code, RequestCode): histogram for code, histogram in latencies.by_code.items()}
         for kind, histogram in {**by_kind, "other": latencies.others, "several": latencies.several}.items():
             if any(histogram.counts):
-                _add_histogram(seconds, [kind], histogram)
+                add_histogram(seconds, [kind], histogram)
         yield seconds
         yield Gauge("routebook_connections", "Open connections to the NameServer port.", len(traffic.connections))
         yield Gauge(
@@ -76,13 +78,13 @@ class Metrics(Collector):
         )
         yield Counter("routebook_connections_accepted", "Connections accepted since the start.", traffic.accepted)
         lag = HistogramMetricFamily("routebook_event_loop_delay_seconds", "Event loop lag, four samples a second.")
-        _add_histogram(lag, [], self._context.loop_lag.histogram)
+        add_histogram(lag, [], self._context.loop_lag.histogram)
         yield lag
 
     def _rejections(self) -> Iterator[Metric]:
         exceeded = self._context.nameserver.exceeded
         counts = {limit: exceeded.get(limit, 0) for limit in LIMITS}
-        yield _counters("routebook_limits_exceeded", "Rejections by limit.", "limit", counts)
+        yield counters("routebook_limits_exceeded", "Rejections by limit.", "limit", counts)
         denials = self._context.denials
         denied = 0 if denials is None else denials.total
         yield Counter("routebook_requests_denied", "Requests denied for lack of permission, including HTTP.", denied)
@@ -111,13 +113,13 @@ class Metrics(Collector):
             ages_ms.append(max(0, now_ms - lease.last_update_ms))
             for seat in lease.memberships.values():
                 states[state_of(lease, seat, now_ms)] += 1
-        yield _gauges("routebook_brokers", "Brokers by state.", "state", states)
+        yield gauges("routebook_brokers", "Brokers by state.", "state", states)
         ages_ms.sort()
         ages_s = {
             quantile: ages_ms[min(len(ages_ms) - 1, int(share * len(ages_ms)))] / 1000
             for share, quantile in (_AGE_QUANTILES if ages_ms else ())
         }
-        yield _gauges("routebook_heartbeat_age_seconds", "Time since a broker's last heartbeat.", "quantile", ages_s)
+        yield gauges("routebook_heartbeat_age_seconds", "Time since a broker's last heartbeat.", "quantile", ages_s)
 
     def _watchers(self) -> Iterator[Metric]:
         feed = self._context.feed
@@ -135,7 +137,7 @@ class Metrics(Collector):
         report = self._context.health.report()
         yield Gauge("routebook_ready", "1 if the server is ready for clients.", int(report.ready))
         conditions = {name: SEVERITY[part.condition] for name, part in report.parts.items()}
-        yield _gauges("routebook_health", "0 ok, 1 degraded, 2 failed.", "part", conditions)
+        yield gauges("routebook_health", "0 ok, 1 degraded, 2 failed.", "part", conditions)
         facts = Gauge("routebook_part", "Numeric facts of the health parts.", labels=["part", "fact"])
         for name, part in report.parts.items():
             for fact, value in part.facts.items():
@@ -162,44 +164,9 @@ def _journal(status: JournalStatus) -> Iterator[Metric]:
         "failures": ("Failed writes.", status.failures),
         "rolled_segments": ("Segments compressed.", status.rolled_segments),
         "removed_segments": ("Segments removed by retention.", status.removed_segments),
+        "removed_unarchived": ("Segments removed by retention before they were archived.", status.removed_unarchived),
     }
     for name, (text, value) in gauges.items():
         yield Gauge(f"routebook_journal_{name}", text, value)
     for name, (text, count) in counters.items():
         yield Counter(f"routebook_journal_{name}", text, count)
-
-
-def _gauges(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:
-    family = Gauge(name, text, labels=[label])
-    for value, number in values.items():
-        family.add_metric([value], number)
-    return family
-
-
-def _counters(name: str, text: str, label: str, counts: dict[str, int]) -> Metric:
-    family = Counter(name, text, labels=[label])
-    for value, count in counts.items():
-        family.add_metric([value], count)
-    return family
-
-
-def _add_histogram(family: HistogramMetricFamily, labels: Iterable[str], histogram: Histogram) -> None:
-    counts = histogram.counts
-    buckets = [(str((1 << edge) / 1e6), float(sum(counts[: edge + 1]))) for edge in _EDGES]
-    total = float(sum(counts))
-    family.add_metric(list(labels), buckets=[*buckets, ("+Inf", total)], sum_value=histogram.total_ns / 1e9)
-
-
-def _by_name(counts: dict[int, int], codes: type[IntEnum]) -> dict[str, int]:
-    sums: dict[str, int] = {}
-    for code, count in counts.items():
-        name = _name(code, codes)
-        sums[name] = sums.get(name, 0) + count
-    return sums
-
-
-def _name(code: int, codes: type[IntEnum]) -> str:
-    try:
-        return codes(code).name.lower()
-    except ValueError:
-        return "other"

@@ -73,12 +73,13 @@ class TopicSearch:
         self._starts: list[int] = []
 
     async def find(self, part: str, limit: int) -> Matches:
-        """Names that contain `part`, ignoring case: exact matches first, then prefixes, then the others."""
+        """Names that contain `part`, ignoring case: exact matches first, then suffixes, prefixes and the others."""
         self._refresh()
         names, text, starts, wanted = self._names, self._text, self._starts, part.lower()
         if not wanted or _SEPARATOR in wanted:
             return Matches([] if wanted else names[:limit], 0 if wanted else len(names))
         exact: list[str] = []
+        suffix: list[str] = []
         prefix: list[str] = []
         inner: list[str] = []
         total, at = 0, text.find(wanted)
@@ -86,14 +87,15 @@ class TopicSearch:
             number = bisect_right(starts, at) - 1
             start, end = starts[number], starts[number + 1]
             is_exact = at == start and end - start - 1 == len(wanted)
-            kept = exact if is_exact else prefix if at == start else inner
+            is_suffix = text.startswith(wanted, end - 1 - len(wanted), end - 1)
+            kept = exact if is_exact else suffix if is_suffix else prefix if at == start else inner
             if len(kept) < limit:
                 kept.append(names[number])
             total += 1
             if total % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             at = text.find(wanted, end)
-        return Matches([*exact, *prefix, *inner][:limit], total)
+        return Matches([*exact, *suffix, *prefix, *inner][:limit], total)
 
     def _refresh(self) -> None:
         names = self._source.sorted()

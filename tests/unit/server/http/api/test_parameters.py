@@ -20,12 +20,16 @@ def test_invalid_utf8_in_a_path_is_replaced() -> None:
 
 
 def test_a_time_is_milliseconds_since_the_epoch() -> None:
-    assert parse_time("2024-11-16T03:12:00Z") == 1_731_726_720_000
+    assert parse_time("2024-11-16T03:12:00Z", 0) == 1_731_726_720_000
+
+
+def test_relative_times() -> None:
+    assert parse_time("10m ago", 1_731_726_720_000) == 1_731_726_120_000
 
 
 @pytest.mark.parametrize("text", ["soon", "1969-12-31T23:59:59Z"])
 def test_an_unusable_time_is_a_400_with_a_hint(text: str) -> None:
     with pytest.raises(ApiError) as error:
-        parse_time(text)
+        parse_time(text, 0)
     assert error.value.status == 400
     assert "2024-11-16T03:12:00Z" in error.value.problem.hint

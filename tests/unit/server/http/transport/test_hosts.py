@@ -28,7 +28,23 @@ def test_addresses_and_names_of_this_server_are_accepted(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["", "evil.example", "evil.example:8876", "localhost.evil.example", "127.0.0.1.evil.example", "[", "[]:1"]
+    "host",
+    [
+        "",
+        "evil.example",
+        "evil.example:8876",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "[",
+        "[]:1",
+        "[::1]evil.com",
+        "[::1]evil.com:80",
+        "[::1]:evil",
+        "localhost:evil",
+        "127.0.0.1:1:2",
+        "[::1]:80:90",
+        "::1",
+    ],
 )
 def test_other_names_are_rejected(host: str) -> None:
     assert not is_allowed_host(host, ALLOWED)
