@@ -1,5 +1,7 @@
-"""`routebook lake build` reports wrong usage before it starts Spark."""
+"""`routebook lake build` reports wrong usage before it starts Spark, and leaves neither Spark nor the lock behind."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,38 @@ def test_a_second_build_reports_the_lock_holder(capsys: pytest.CaptureFixture[st
         first.close()
     assert code == 1
     assert "(lake follow)" in error
+
+
+HOLD_AND_CLOSE = """
+import os, sys
+from pyspark import SparkContext
+from routebook.cli.lake.options import BuildOptions
+from routebook.cli.lake.session import lake_lock, spark_session
+
+options = BuildOptions(lake=sys.argv[1], journals=[], master="local[1]", conf={"spark.driver.memory": "512m"}, jars=[])
+lock = lake_lock(options)
+lock.acquire("build")
+with spark_session(options, lock):
+    pid = SparkContext._gateway.proc.pid
+    files = f"/proc/{pid}/fd"
+    inherited = [name for name in os.listdir(files) if os.readlink(f"{files}/{name}").endswith("building.lock")]
+print(pid, len(inherited))
+"""
+
+
+@pytest.mark.slow
+def test_the_next_command_can_start_at_once(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", HOLD_AND_CLOSE, str(tmp_path / "lake")],
+        capture_output=True,
+        text=True,
+        timeout=600.0,  # generous: the machine can be busy
+        check=False,
+    )
+    next_command = LakeLock(tmp_path / "lake")
+    next_command.acquire("vacuum")
+    next_command.close()
+    assert ran.returncode == 0, ran.stderr
+    jvm, inherited = ran.stdout.split()
+    assert inherited == "0", "Spark's process must not hold the lock"
+    assert not Path(f"/proc/{jvm}").exists(), "Spark's process must end first"

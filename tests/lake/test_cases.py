@@ -3,9 +3,10 @@
     tests/lake/cases/<table>/<case>/journal.jsonl     the lines of one or several NameServers
     tests/lake/cases/<table>/<case>/expected.jsonl    the rows, with the columns that the case is about
     tests/lake/cases/<table>/<case>/why.md            the rule that the case demonstrates, in one line
+    tests/lake/cases/<table>/<case>/retired.jsonl     optional: marks of `routebook lake retire`
 
-The defaults of `v`, `ns`, `boot` and `seq` are 1, "ns-1", "b1" and the line number. `at`, `minute_ms` and `since_ms`
-can be times such as "2026-01-01T10:00:00" (UTC). Lines that begin with // are comments.
+The defaults of `v`, `ns`, `boot` and `seq` are 1, "ns-1", "b1" and the line number. `at`, `minute_ms`, `since_ms` and
+`lost_at_ms` can be times such as "2026-01-01T10:00:00" (UTC). Lines that begin with // are comments.
 
 Each case is built twice: in one refresh and in two, so that the second one continues open rows. All cases are built in
 one lake, with different NameServers and brokers: a build takes as long for one case as for all.
@@ -18,16 +19,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa  # type: ignore[import-untyped]  # pyarrow has no types
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 
+from routebook.lake.build.schema import schema
 from routebook.lake.build.steps import STEPS
+from routebook.lake.tables.meta import RETIRED
 from tests.support.bronze import from_lines
 from tests.support.lake_refresh import needed, refreshed
 
 CASES = Path(__file__).parent / "cases"
 WAYS = {"at once": 1, "in two": 2}
-_TIMES = ("at", "minute_ms", "since_ms")
+_TIMES = ("at", "minute_ms", "since_ms", "lost_at_ms")
 _NAMES = ("ns", "broker", "addr", "brokers", "addrs")
 
 
@@ -73,8 +78,24 @@ def _together(way: str, spark: SparkSession) -> dict[str, list[dict[str, Any]]]:
         half = -(-len(lines) // len(parts))
         for k, part in enumerate(parts):
             part += lines[k * half : (k + 1) * half]
-    made = refreshed(needed(STEPS, *tables), [from_lines(spark, part) for part in parts if part])
+    marks = _marks(folders, spark)
+    made = refreshed(needed(STEPS, *tables), [from_lines(spark, part) for part in parts if part], marks=marks)
     return {table: _plain_rows(made[table]) for table in tables}
+
+
+def _marks(folders: Iterable[Path], spark: SparkSession) -> DataFrame:
+    """The rows of meta.retired of all cases."""
+    rows = [
+        {"cluster": None, "broker_id": None, "who": None, "why": None}
+        | json.loads(line)
+        | {"broker": _mark(folder) + json.loads(line)["broker"]}
+        for folder in folders
+        if (folder / "retired.jsonl").exists()
+        for line in _lines(folder / "retired.jsonl")
+    ]
+    for row in rows:
+        row["retired_at"] = datetime.fromisoformat(row["retired_at"]).replace(tzinfo=UTC)
+    return spark.createDataFrame(pa.Table.from_pylist(rows, to_arrow_schema(schema(RETIRED))))
 
 
 def _mark(folder: Path) -> str:

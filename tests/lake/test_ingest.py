@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from routebook.lake.build.counts import Counts
-from routebook.lake.build.holes import NO_SEGMENT
+from routebook.lake.build.bronze.counts import Counts
+from routebook.lake.build.bronze.holes import NO_SEGMENT
 from tests.support.lake import SparkLake, line, numbered, write_open, write_rolled
 
 
 def reconciled(counts: Counts) -> Counts:
-    assert counts.read == counts.events + counts.duplicates + counts.quarantined
+    assert counts.read == counts.events + counts.duplicates + counts.quarantined + counts.conflicts
     return counts
 
 

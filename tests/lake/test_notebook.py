@@ -20,7 +20,7 @@ LIMIT_S = 600.0  # generous: the machine can be busy
 @pytest.mark.slow
 def test_the_notebook_streams_reads_and_queries(tmp_path: Path) -> None:
     lake = IcebergLake(tmp_path / "lake")
-    names = [column.split()[0] for column in BROKER_SESSIONS.columns.split(",")]
+    names = [column.name for column in BROKER_SESSIONS.declared]
     session = dict.fromkeys(names) | {"ns": "n", "broker": "broker-a", "addr": "10.0.0.1:10911", "started_at": NOON}
     lake.write("gold.broker_sessions", [session], columns=BROKER_SESSIONS.columns)
     lake.publish(build_id="first", at=NOON, events=1)

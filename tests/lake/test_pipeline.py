@@ -8,8 +8,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as fn
 
-from routebook.lake.build.counts import Counts
-from routebook.lake.build.coverage import Coverage
+from routebook.lake.build.bronze.counts import Counts
+from routebook.lake.build.bronze.coverage import Coverage
 from routebook.lake.build.pipeline import Pipeline
 from routebook.lake.build.publish import Builds
 from routebook.lake.build.silver.broker_spans import STEP as BROKER_SPANS

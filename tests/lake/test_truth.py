@@ -63,6 +63,8 @@ def outages(fleet: Simulated, rows: Rows) -> Score:
     certain: Counter[tuple[str, str, str]] = Counter()
     possible: Counter[tuple[str, str, str]] = Counter()
     for one in fleet.expected("broker_down"):
+        if set(one.reasons) == {"replaced"}:
+            continue  # a role switch is no outage
         kind = "outages" if {"closed", "expired", "idle"} & set(one.reasons) else "planned_outages"
         possible[one.ns, one.addr, kind] += 1
         certain[one.ns, one.addr, kind] += one.certain
@@ -128,6 +130,54 @@ def advice(fleet: Simulated, rows: Rows) -> Score:
     return Score("detector_tradeoff", len(recommended) - len(wrong), missed, wrong)
 
 
+def elections(fleet: Simulated, rows: Rows) -> Score:
+    """Each election with its cause and new master, and the time without a master."""
+    kinds = {"elected": "master_elected", "no_master": "no_master_elected"}
+    table = [row for row in of_fleet(rows["elections"], fleet) if not is_settling(ms(row["at"]))]
+    found = [_seen(kinds[row["outcome"]], row | {"addr": row["addr"] or ""}, row["at"], row["cause"]) for row in table]
+    wrong = []
+    for truth in fleet.truths:
+        bounds_of = FAILOVER_MS.get(truth.fault)
+        bounds = (0, 0) if bounds_of is None else bounds_of(truth.until - truth.at)
+        if bounds_of is not None and not any(
+            row["broker"] in truth.brokers
+            and row["failover_s"] is not None
+            and abs(ms(row["lost_at"]) - truth.at) <= 1000
+            and bounds[0] <= row["failover_s"] * 1000 <= bounds[1]
+            for row in table
+        ):
+            wrong.append(f"{fleet.mark}{truth}")
+    expected = fleet.expected("master_elected", "no_master_elected")
+    return match("elections", found, expected) + Score("elections", 0, wrong, [])
+
+
+# milliseconds without a master, by fault and its duration
+FAILOVER_MS: dict[str, Callable[[int], tuple[int, int]]] = {
+    "master-killed": lambda _: (0, 1000),
+    "master-frozen": lambda _: (10_000, 16_000),
+    "set-killed": lambda lasts_ms: (lasts_ms, lasts_ms + 1000),
+}
+
+
+def masterless(fleet: Simulated, rows: Rows) -> Score:
+    """A set has no master exactly while all its replicas are down; otherwise all replicas are in sync at the end."""
+    table = [row for row in of_fleet(rows["sync_state"], fleet) if not is_settling(ms(row["from_at"]))]
+    without = [row for row in table if row["master_id"] is None]
+    lost = [truth for truth in fleet.truths if truth.fault == "set-killed"]
+    missed = [
+        f"{fleet.mark}{truth}"
+        for truth in lost
+        if not any(
+            row["broker"] in truth.brokers and ms(row["from_at"]) == truth.at and ms(row["to_at"]) == truth.until
+            for row in without
+        )
+    ]
+    last = {row["broker"]: row for row in sorted(table, key=lambda row: int(row["from_seq"]))}
+    beyond = [str(row) for row in last.values() if row["out_of_sync"]]
+    beyond += [f"{len(without)} intervals without a master, {len(lost)} lost sets"] * (len(without) != len(lost))
+    return Score("sync_state", len(without), missed, beyond)
+
+
 class Check(NamedTuple):
     run: Callable[[Simulated, Rows], Score]
     reads: tuple[str, ...]
@@ -141,6 +191,8 @@ CHECKS = (
     Check(flaps, ("broker_flaps",)),
     Check(late_beats, ("heartbeat_quality",)),
     Check(advice, ("detector_tradeoff",)),
+    Check(elections, ("elections",)),
+    Check(masterless, ("sync_state",)),
 )
 
 

@@ -1,7 +1,13 @@
 """docs/tables.md matches the table declarations."""
 
+import re
+from collections.abc import Callable
+from datetime import date, datetime
 from pathlib import Path
 
+import msgspec
+
+from routebook.lake.tables.common import COMMON
 from routebook.lake.tables.registry import TABLES
 from tools.tables_page import markdown
 
@@ -21,6 +27,8 @@ PUBLIC = {
     "topic_placement": "day ns cluster topic brokers write_queues read_queues skew single_broker no_master",
     "lookup_demand": "hour ns topic client language version lookups misses bytes",
     "admin_audit": "at ns peer who action target before after allowed",
+    "elections": "at ns cluster broker outcome cause unclean master_id before_id master_epoch lost_at failover_s",
+    "sync_state": "ns cluster broker from_at to_at duration_s master_id master_epoch in_sync out_of_sync",
     "outage_impact": "ns broker addr from_at to_at topics topics_without_broker write_queues_lost lookups_during",
 }
 
@@ -39,3 +47,32 @@ def test_every_public_column_is_declared() -> None:
 def test_every_gold_table_is_declared_once() -> None:
     gold = [path for path in TABLES if path.startswith("gold.")]
     assert sorted(gold) == sorted(f"gold.{name}" for name in PUBLIC)
+
+
+def test_every_column_has_one_sentence_and_an_example_of_its_type() -> None:
+    for table in TABLES.values():
+        for column in table.declared:
+            where = f"{table.path}.{column.name}"
+            assert re.fullmatch(r"[^|]*[^|. ]\.", column.doc), f"{where}: {column.doc!r} is not one sentence"
+            assert ". " not in column.doc, f"{where}: {column.doc!r} has several sentences"
+            assert column.example, f"{where} has no example"
+            EXAMPLE.get(column.type, msgspec.json.decode)(column.example)
+
+
+def test_every_common_meaning_is_used() -> None:
+    assert COMMON.keys() <= {column.name for table in TABLES.values() for column in table.declared}
+
+
+def _boolean(text: str) -> None:
+    assert text in {"true", "false"}
+
+
+EXAMPLE: dict[str, Callable[[str], object]] = {
+    "string": str,
+    "bigint": int,
+    "int": int,
+    "double": float,
+    "boolean": _boolean,
+    "date": date.fromisoformat,
+    "timestamp": datetime.fromisoformat,
+}

@@ -6,7 +6,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from routebook.lake.build.parse import JSON_OPTIONS, ODD, events_of, json_schema
+from routebook.lake.build.bronze.parse import JSON_OPTIONS, ODD, events_of, json_schema
 
 _FLEET = "([^/]+)/[^/]+/[^/]+$"
 

@@ -2,7 +2,7 @@
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 
-from routebook.lake.tables.ddl import split
+from routebook.lake.tables.ddl import columns_of, split
 
 _PLAIN = {
     "string": pa.string(),
@@ -20,11 +20,11 @@ _PLAIN = {
 
 def arrow_schema(ddl: str) -> pa.Schema:
     """The Arrow schema of a column list."""
-    return pa.schema([_field(part, between=" ") for part in split(ddl)])
+    return pa.schema([pa.field(name, _type(kind)) for name, kind in columns_of(ddl)])
 
 
-def _field(text: str, *, between: str) -> pa.Field:
-    name, _, kind = text.strip().partition(between)
+def _field(text: str) -> pa.Field:
+    name, _, kind = text.strip().partition(":")
     return pa.field(name.strip().strip("`"), _type(kind.strip()))
 
 
@@ -39,5 +39,5 @@ def _type(text: str) -> pa.DataType:
         case "map":
             return pa.map_(_type(inner[0]), _type(inner[1]))
         case "struct":
-            return pa.struct([_field(part, between=":") for part in inner])
+            return pa.struct([_field(part) for part in inner])
     raise ValueError(f"{text}: no such type")

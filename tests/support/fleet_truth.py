@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from routebook.controller_events import ElectionEvent, NoMasterElected
 from routebook.events import BrokerDown, BrokerUp, Event, TopicDeleted, TopicsChanged
 from routebook.fleet.virtual.simulation import TRUTH_FILE
 from routebook.fleet.virtual.truth import Expected, Truth
@@ -55,9 +56,9 @@ def _compare(records: list[Record], expected: list[Expected], ns: str, start_ms:
             yield f"{ns}: not there: {one}; of its kind: {[(r.at, r.event) for r in candidates][:5]}"
     for record in records:
         event: Any = record.event
-        if record.seq in used or not isinstance(event, BrokerDown | BrokerUp):
+        if record.seq in used or not isinstance(event, BrokerDown | BrokerUp | ElectionEvent):
             continue
-        if isinstance(event, BrokerUp) and record.at < start_ms + 60_000:
+        if isinstance(event, BrokerUp | ElectionEvent) and record.at < start_ms + 60_000:
             continue  # the fleet starts
         yield f"{ns}: no fault explains this: {record}"
 
@@ -70,10 +71,13 @@ def _keys(record: Record) -> Iterable[tuple[str, str, str]]:
                 yield kind_of(event), event.broker, topic
         case TopicDeleted():
             yield kind_of(event), "", event.topic
+        case NoMasterElected():
+            yield kind_of(event), event.broker, ""
         case _:
             yield record.kind, getattr(event, "addr", ""), ""
 
 
 def _reason_fits(record: Record, one: Expected) -> bool:
     event: Event | Any = record.event
-    return not one.reasons or (isinstance(event, BrokerDown) and str(event.reason) in one.reasons)
+    reason = getattr(event, "cause", None) if isinstance(event, ElectionEvent) else getattr(event, "reason", None)
+    return not one.reasons or str(reason) in one.reasons

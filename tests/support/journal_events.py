@@ -2,6 +2,19 @@
 
 from typing import Final
 
+from routebook.controller_events import (
+    BrokerIdAssigned,
+    BrokerSetState,
+    Candidate,
+    ControllerLeader,
+    ElectionCause,
+    MasterElected,
+    NoMasterElected,
+    ReplicaMoved,
+    ReplicasCleaned,
+    RoleNotified,
+    SyncStateChanged,
+)
 from routebook.events import (
     BrokerChanged,
     BrokerDown,
@@ -31,7 +44,9 @@ from routebook.events import (
     TopicDeleted,
     TopicsChanged,
 )
+from routebook.journal.chain import chain_after
 from routebook.journal.record import RecordEncoder
+from routebook.journal.write.audit import chain_at_end
 from routebook.journal.write.backlog import Pending
 from routebook.journal.write.open_segment import OpenSegment
 from routebook.journal.write.options import JournalOptions
@@ -104,6 +119,71 @@ EVERY_KIND: Final[tuple[Event, ...]] = (
     BrokerDown(cluster="C", broker="a", broker_id=0, addr="10.0.0.1:10911", reason=DownReason.EXPIRED),
     JournalHole(first_missing=5, last_missing=9, count=5, why="disk full"),
     ServerStopped(reason="SIGTERM"),
+    MasterElected(
+        cluster="C",
+        broker="a",
+        broker_id=2,
+        addr="10.0.0.2:10911",
+        cause=ElectionCause.CLOSED,
+        before_id=1,
+        before_addr="10.0.0.1:10911",
+        master_epoch=2,
+        sync_state_epoch=3,
+        in_sync=(2,),
+        before_in_sync=(1, 2),
+        lost_at_ms=1_731_700_000_000,
+        candidates=(Candidate(id=2, alive=True, epoch=1, max_offset=512),),
+        unclean=True,
+    ),
+    NoMasterElected(
+        cluster="C",
+        broker="a",
+        cause=ElectionCause.EXPIRED,
+        before_id=2,
+        before_addr="10.0.0.2:10911",
+        master_epoch=3,
+        sync_state_epoch=3,
+        in_sync=(2,),
+        before_in_sync=(2,),
+        lost_at_ms=1_731_700_000_001,
+        candidates=(Candidate(id=2, alive=False, epoch=1, max_offset=512, priority=1),),
+    ),
+    SyncStateChanged(
+        cluster="C",
+        broker="a",
+        broker_id=1,
+        master_epoch=1,
+        sync_state_epoch=2,
+        in_sync=(1, 2),
+        before_in_sync=(1,),
+        peer="10.0.0.1:5000",
+        code=1001,
+    ),
+    BrokerIdAssigned(cluster="C", broker="a", broker_id=1, addr="10.0.0.1:10911", peer="10.0.0.1:5000", code=1013),
+    ReplicaMoved(cluster="C", broker="a", broker_id=1, addr="10.0.0.3:10911", before_addr="10.0.0.1:10911"),
+    ReplicasCleaned(
+        cluster="C",
+        broker="a",
+        broker_ids=(1,),
+        before_id=1,
+        master_epoch=4,
+        sync_state_epoch=4,
+        in_sync=(2,),
+        who="admin",
+        peer="10.0.0.8:5000",
+        code=1011,
+    ),
+    RoleNotified(broker="a", addr="10.0.0.2:10911", master_epoch=2, why="connection refused"),
+    ControllerLeader(controller_group="g", node="n0", addr="10.0.0.1:9878", leads=True),
+    BrokerSetState(
+        cluster="C",
+        broker="a",
+        master_id=1,
+        master_epoch=1,
+        sync_state_epoch=1,
+        in_sync=(1,),
+        replicas={1: "10.0.0.1:10911"},
+    ),
 )
 
 ENCODER: Final = RecordEncoder(ns="n", boot="b")
@@ -115,9 +195,16 @@ def pending(seq: int, *, at_ms: int | None = None, event: Event | None = None) -
     return Pending(seq, at_ms, ENCODER.line(event or ServerStopped(reason=f"r{seq}"), seq=seq, at_ms=at_ms))
 
 
+def linked(*records: Pending, after: bytes = b"") -> bytes:
+    """The text of a segment with these records, after the text of the segment before it."""
+    chain = chain_after(after)
+    return chain.link(records[0].line) + b"".join(record.line for record in records[1:])
+
+
 def write_segment(files: FaultyFiles, first: int, last: int, *, roll: bool = False) -> str:
     """Write a segment with these records; return its name."""
     log = OpenSegment(files, options=JournalOptions())
+    log.chain = chain_at_end(files)
     log.commit([pending(seq) for seq in range(first, last + 1)], now_s=0)
     log.roll()
     (finished,) = log.finished

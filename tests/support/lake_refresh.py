@@ -9,7 +9,8 @@ from routebook.lake.build.incremental import replaced
 from routebook.lake.build.schema import conform, empty_frame
 from routebook.lake.build.step import Inputs, Step, with_event_time
 from routebook.lake.build.window import Window, find_windows
-from routebook.lake.tables.silver import OBSERVED
+from routebook.lake.tables.meta import RETIRED
+from routebook.lake.tables.silver import BROKER_SPANS, OBSERVED
 from routebook.lake.tables.table import Table
 
 
@@ -19,15 +20,20 @@ def needed(steps: Sequence[Step], *names: str) -> list[Step]:
     for step in reversed(steps):
         if step.table.name in wanted:
             wanted.update(step.reads)
-    wanted.add(OBSERVED.name)
+    wanted |= {OBSERVED.name, BROKER_SPANS.name}  # the windows depend on them
     unknown = set(names) - {step.table.name for step in steps}
     if unknown:
         raise LookupError(f"no step builds {', '.join(sorted(unknown))}")
     return [step for step in steps if step.table.name in wanted]
 
 
-def refreshed(steps: Sequence[Step], parts: Sequence[DataFrame]) -> dict[str, DataFrame]:
-    """The tables after one refresh per part of bronze; events that an earlier part contains are skipped."""
+def refreshed(
+    steps: Sequence[Step], parts: Sequence[DataFrame], *, marks: DataFrame | None = None
+) -> dict[str, DataFrame]:
+    """The tables after one refresh per part of bronze; events that an earlier part contains are skipped.
+
+    `marks` are rows of meta.retired.
+    """
     spark = parts[0].sparkSession
     tables: dict[str, DataFrame] = {}
     events: DataFrame | None = None
@@ -37,18 +43,21 @@ def refreshed(steps: Sequence[Step], parts: Sequence[DataFrame]) -> dict[str, Da
         if new.isEmpty():
             continue
         events = new if events is None else events.unionByName(new)
-        observed = tables.get(OBSERVED.name)
-        if observed is None:
-            observed = empty_frame(spark, OBSERVED)
-        tables = _refresh(steps, events, tables, find_windows(new, observed=observed, events=events))
-    return tables
+        observed, spans = (tables.get(table.name, empty_frame(spark, table)) for table in (OBSERVED, BROKER_SPANS))
+        windows = find_windows(new, observed=observed, spans=spans, events=events)
+        tables = _refresh(steps, events, tables, windows, empty_frame(spark, RETIRED) if marks is None else marks)
+    return {name: rows for name, rows in tables.items() if name != RETIRED.name}
 
 
 def _refresh(
-    steps: Sequence[Step], events: DataFrame, old: Mapping[str, DataFrame], windows: Sequence[Window]
+    steps: Sequence[Step],
+    events: DataFrame,
+    old: Mapping[str, DataFrame],
+    windows: Sequence[Window],
+    marks: DataFrame,
 ) -> dict[str, DataFrame]:
     """All tables of the steps, by name, after a refresh; `old` has the tables before it."""
-    upstream: dict[str, tuple[Table, DataFrame]] = {}
+    upstream: dict[str, tuple[Table, DataFrame]] = {RETIRED.name: (RETIRED, marks)}
     # checkpoints cut the lineage, which every later plan would contain
     states, rollups = (events.where(test).localCheckpoint() for test in (~is_rollup(), is_rollup()))
     with with_event_time(states, rollups, windows) as timed:

@@ -41,6 +41,8 @@ def sample_lake(path: Path) -> IcebergLake:
     lake.write("gold.topic_placement", [_placed(number, chance) for number in range(60)])
     lake.write("gold.lookup_demand", _demand(chance))
     lake.write("gold.admin_audit", _audit())
+    lake.write("gold.elections", _elections())
+    lake.write("gold.sync_state", _sync_state())
     lake.publish(build_id="20260315T093100-1", at=END + timedelta(minutes=1), events=123_456)
     return lake
 
@@ -69,7 +71,15 @@ def _observed(ns: str) -> Row:
 def _spans(ns: str, brokers: list[tuple[str, str, str]], downs: Downs) -> list[Row]:
     rows: list[Row] = []
     for cluster, broker, addr in brokers:
-        base = {"ns": ns, "cluster": cluster, "broker": broker, "addr": addr, "broker_id": 0}
+        base = {
+            "ns": ns,
+            "cluster": cluster,
+            "broker": broker,
+            "addr": addr,
+            "broker_id": 0,
+            "first_id": 0,
+            "member": 1,
+        }
         at: datetime | None = FIRST
         for begin, end, reason, planned in downs[broker]:
             if at is not None and begin > at:
@@ -102,6 +112,7 @@ def _daily(ns: str, brokers: list[tuple[str, str, str]], downs: Downs) -> list[R
             }
             began = [row for row in mine if row["state"] == "down" and begin <= row["from_at"] < end]
             seen = seconds["up"] + seconds["down"]
+            planned_s = sum(_overlap(row, begin, end) for row in mine if row["state"] == "down" and row["planned"])
             rows.append(
                 {
                     "day": begin.date(),
@@ -112,7 +123,10 @@ def _daily(ns: str, brokers: list[tuple[str, str, str]], downs: Downs) -> list[R
                     "observed_s": seen,
                     "up_s": seconds["up"],
                     "down_s": seconds["down"],
-                    "planned_down_s": 0.0,
+                    "planned_down_s": planned_s,
+                    "unplanned_down_s": seconds["down"] - planned_s,
+                    "protected_s": 0.0,
+                    "broker_id": 0,
                     "availability": seconds["up"] / seen,
                     "outages": sum(not row["planned"] for row in began),
                     "planned_outages": sum(row["planned"] for row in began),
@@ -147,6 +161,11 @@ def _impacts(ns: str, brokers: list[tuple[str, str, str]], downs: Downs) -> list
                     "reason": reason,
                     "planned": planned,
                     "orphans": orphans,
+                    "broker_id": 0,
+                    "member": 1,
+                    "retired": False,
+                    "ended": None if end is None else "returned",
+                    "last_seen_at": begin + late - timedelta(seconds=125 if reason == "expired" else 0),
                 }
             )
     return rows
@@ -163,6 +182,7 @@ def _flap(ns: str, broker: tuple[str, str, str], scope: str, brokers: int) -> Ro
         "window_end": begin + timedelta(minutes=10),
         "transitions": 9,
         "brokers_flapping": brokers,
+        "kind": "flap",
         "scope": scope,
         "day": begin.date(),
     }
@@ -318,4 +338,96 @@ def _audit() -> list[Row]:
             "day": at.date(),
             "seq": 3,
         },
+    ]
+
+
+def _elections() -> list[Row]:
+    """`orders-b-1` fails over twice, `payments-b-1` is lost, returns unclean after 20 min, and is lost again."""
+    first = FIRST + timedelta(hours=1)
+
+    def row(broker: str, seq: int, at: datetime, cause: str, **more: Any) -> Row:
+        lost_at = more.get("lost_at")
+        elected = more.get("master_id") is not None
+        return {
+            "at": at,
+            "ns": "ns-1",
+            "cluster": broker.partition("-")[0],
+            "broker": broker,
+            "outcome": "elected" if elected else "no_master",
+            "cause": cause,
+            "unclean": False,
+            "addr": "10.9.0.1:10911" if elected else None,
+            "before_id": None,
+            "before_addr": None,
+            "master_epoch": seq,
+            "lost_at": None,
+            "failover_s": (at - lost_at).total_seconds() if elected and lost_at else None,
+            "in_sync": [1],
+            "before_in_sync": [1],
+            "candidates": 2,
+            "candidates_alive": 1,
+            "who": None,
+            "peer": None,
+            "day": at.date(),
+            "seq": seq,
+            "master_id": None,
+            **more,
+        }
+
+    day = timedelta(days=1)
+    lost = first + 3 * day
+    return [
+        row("orders-b-1", 1, first, "first", master_id=1),
+        row(
+            "orders-b-1",
+            2,
+            first + day + timedelta(milliseconds=400),
+            "closed",
+            master_id=2,
+            before_id=1,
+            lost_at=first + day,
+        ),
+        row(
+            "orders-b-1",
+            3,
+            first + 2 * day + timedelta(seconds=12),
+            "expired",
+            master_id=1,
+            before_id=2,
+            lost_at=first + 2 * day,
+        ),
+        row("payments-b-1", 4, first, "first", master_id=1),
+        row("payments-b-1", 5, lost + timedelta(seconds=10), "expired", before_id=1, lost_at=lost),
+        row("payments-b-1", 6, lost + timedelta(minutes=20), "broker", master_id=2, unclean=True, lost_at=lost),
+        row("payments-b-1", 7, END - timedelta(minutes=30), "closed", before_id=2, lost_at=END - timedelta(minutes=30)),
+    ]
+
+
+def _sync_state() -> list[Row]:
+    def row(broker: str, seq: int, begin: datetime, end: datetime | None, **more: Any) -> Row:
+        return {
+            "ns": "ns-1",
+            "cluster": broker.partition("-")[0],
+            "broker": broker,
+            "from_at": begin,
+            "to_at": end,
+            "duration_s": None if end is None else (end - begin).total_seconds(),
+            "master_id": 1,
+            "master_epoch": 1,
+            "sync_state_epoch": seq,
+            "in_sync": [1, 2],
+            "out_of_sync": [],
+            "replicas": 2,
+            "from_seq": seq,
+            "to_seq": None if end is None else seq + 1,
+            **more,
+        }
+
+    late = END - timedelta(hours=2)
+    gone = END - timedelta(minutes=30)
+    return [
+        row("orders-b-1", 10, FIRST + timedelta(hours=1), late),
+        row("orders-b-1", 11, late, None, in_sync=[1], out_of_sync=[2]),
+        row("payments-b-1", 12, FIRST + timedelta(hours=1), gone),
+        row("payments-b-1", 13, gone, None, master_id=None, master_epoch=7),
     ]

@@ -4,6 +4,7 @@ LakeError
 ├── NoLake             no lake at this path; `command` creates one
 ├── LakeExtraMissing   the packages of the lake extra are not installed
 ├── NewerLake          written by a later release
+├── OutdatedLake       built by an earlier release; the next build updates it
 ├── BrokenLake         the catalog or a file cannot be read
 ├── NoJava             no suitable Java for Spark
 ├── NoJars             the Iceberg jars cannot be downloaded
@@ -54,6 +55,10 @@ class LakeExtraMissing(LakeError, code="lake-extra-missing", status=404):
 
 class NewerLake(LakeError, code="lake-newer", status=409):
     """The lake was written by a later release."""
+
+
+class OutdatedLake(LakeError, code="lake-outdated", status=409):
+    """Tables of the lake were built by an earlier release."""
 
 
 class BrokenLake(LakeError, code="lake-broken", status=500):

@@ -9,6 +9,7 @@ from routebook.cli.output import print_line, print_table
 from routebook.lake.reports import REPORTS
 from routebook.lake.reports.audit import Audit
 from routebook.lake.reports.availability import Availability
+from routebook.lake.reports.controller import Controller
 from routebook.lake.reports.divergence import Convergence, Divergence
 from routebook.lake.reports.formatting import duration, grade, local_time, number, percent
 from routebook.lake.reports.heartbeats import Heartbeats, Tradeoff
@@ -46,16 +47,28 @@ def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[object]], *, em
 
 def _availability(report: Availability, _: ZoneInfo) -> None:
     if report.brokers:
-        clusters = [(one.cluster, one.brokers, percent(one.availability), one.outages) for one in report.clusters]
-        print_table(("CLUSTER", "BROKERS", "AVAILABLE", "OUTAGES"), clusters)
+        clusters = [
+            (one.cluster, one.brokers, percent(one.availability), percent(one.availability_unplanned), one.outages)
+            for one in report.clusters
+        ]
+        print_table(("CLUSTER", "BROKERS", "AVAILABLE", "WITHOUT PLANNED", "OUTAGES"), clusters)
+        uncertain = [one for one in report.clusters if one.protected_s]
+        for one in uncertain:
+            print_line(
+                f"{one.cluster}: uncertain for {duration(one.protected_s)} of broker time (mass-expiry protection), "
+                "which counts neither as up nor as down"
+            )
+        print_line("An outage counts from its detection; the broker may have failed up to one lease earlier.")
         print()
     _print_rows(
-        ("BROKER", "ADDRESS", "AVAILABLE", "OUTAGES", "PLANNED", "MTBF", "MTTR", "DAYS"),
+        ("BROKER", "ID", "ADDRESS", "AVAILABLE", "WITHOUT PLANNED", "OUTAGES", "PLANNED", "MTBF", "MTTR", "DAYS"),
         (
             (
                 one.broker,
+                "" if one.broker_id is None else one.broker_id,
                 one.addr,
                 percent(one.availability),
+                percent(one.availability_unplanned),
                 one.outages,
                 one.planned_outages,
                 duration(one.mtbf_s),
@@ -70,16 +83,17 @@ def _availability(report: Availability, _: ZoneInfo) -> None:
 
 def _outages(report: Outages, zone: ZoneInfo) -> None:
     _print_rows(
-        ("FROM", "DURATION", "BROKER", "REASON", "TOPICS", "WITHOUT BROKER", "SEEN BY"),
+        ("FROM", "DURATION", "AT MOST", "BROKER", "REASON", "TOPICS", "WITHOUT BROKER", "SEEN BY"),
         (
             (
                 local_time(one.from_at, zone),
-                duration(one.duration_s) or "ongoing",
+                duration(one.duration_s) or one.state(),
+                duration(one.max_s),
                 one.broker,
                 f"{one.reason or ''}{' (planned)' if one.planned else ''}",
                 one.topics,
                 one.orphaned,
-                ", ".join(one.seen_by),
+                f"{len(one.seen_by)} of {one.nameservers}: {', '.join(one.seen_by)}",
             )
             for one in report.outages
         ),
@@ -89,10 +103,54 @@ def _outages(report: Outages, zone: ZoneInfo) -> None:
 
 def _flaps(report: Flaps, zone: ZoneInfo) -> None:
     _print_rows(
-        ("FROM", "BROKER", "NAMESERVER", "TRANSITIONS", "CAUSE"),
-        ((local_time(one.window_start, zone), one.broker, one.ns, one.transitions, one.scope) for one in report.flaps),
+        ("FROM", "BROKER", "NAMESERVER", "KIND", "TRANSITIONS", "CAUSE"),
+        (
+            (local_time(one.window_start, zone), one.broker, one.ns, one.kind or "", one.transitions, one.scope)
+            for one in report.flaps
+        ),
         empty="none",
     )
+
+
+def _controller(report: Controller, zone: ZoneInfo) -> None:
+    if report.sets:
+        fastest = f"p50 {duration(report.failover_p50_s) or '-'}, longest {duration(report.failover_max_s) or '-'}"
+        print_line(f"{report.failovers} failovers ({fastest}), {report.unclean} unclean elections")
+    _print_rows(
+        ("SET", "CLUSTER", "ELECTIONS", "FAILOVERS", "LONGEST", "WITHOUT MASTER", "UNCLEAN", "OUT OF SYNC", "NOW"),
+        (
+            (
+                one.broker,
+                one.cluster,
+                one.elections,
+                one.failovers,
+                duration(one.longest_failover_s) or "",
+                duration(one.without_master_s),
+                one.unclean,
+                duration(one.out_of_sync_s),
+                "no master" if one.without_master else " ".join(map(str, one.out_of_sync)),
+            )
+            for one in report.sets
+        ),
+        empty="no broker sets",
+    )
+    if report.elections:
+        print()
+        _print_rows(
+            ("AT", "SET", "CAUSE", "BEFORE", "MASTER", "FAILOVER"),
+            (
+                (
+                    local_time(one.at, zone),
+                    one.broker,
+                    f"{one.cause.replace('_', ' ')}{' (unclean)' if one.unclean else ''}",
+                    "" if one.before_id is None else one.before_id,
+                    "none" if one.master_id is None else one.master_id,
+                    duration(one.failover_s) or "",
+                )
+                for one in report.elections
+            ),
+            empty="none",
+        )
 
 
 def _divergence(report: Divergence, zone: ZoneInfo) -> None:
@@ -225,5 +283,6 @@ _PRINTERS: Final[dict[str, Callable[[Any, ZoneInfo], None]]] = {
     "heartbeats": _heartbeats,
     "placement": _placement,
     "demand": _demand,
+    "controller": _controller,
     "audit": _audit,
 }

@@ -1,17 +1,20 @@
 """Runs a lake pipeline for a command: lake lock, Spark session, progress and the printed result."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from routebook.cli.lake.options import BuildOptions
+from routebook.cli.lake.progress import build_progress
 from routebook.cli.output import EXIT_NO, EXIT_OK, print_error, print_json, print_line
 from routebook.lake.errors import LakeExtraMissing, SparkFailed
 from routebook.lake.paths import Place
 
 if TYPE_CHECKING:
+    from routebook.lake.build.bronze.quarantine import Quarantined
     from routebook.lake.build.pipeline import Outcome, Pipeline, Stage
     from routebook.lake.lock import LakeLock
 
@@ -22,35 +25,39 @@ def open_pipeline(options: BuildOptions, operation: str, *, quiet: bool) -> Iter
     lock = lake_lock(options)
     if lock is not None:
         lock.acquire(operation)
-    with _progress(quiet=quiet) as on_progress, spark_session(options, lock) as session:
+    options = _for_small_data(options) if options.journals else options
+    with build_progress(quiet=quiet) as on_progress, spark_session(options, lock) as session:
         yield make_pipeline(session, options, on_progress)
 
 
 @contextmanager
 def spark_session(options: BuildOptions, lock: "LakeLock | None") -> Iterator[Any]:
-    """Open a Spark session that inherits the lock; close both at the end."""
+    """Open a Spark session; at the end close it, then release the lock."""
     from pyspark.errors import PySparkException
 
     from routebook.lake.spark.jvm import JvmError
-    from routebook.lake.spark.session import SessionOptions, open_session
+    from routebook.lake.spark.session import SessionOptions, close_session, open_session
 
     session = open_session(
-        SessionOptions(
-            lake=options.lake,
-            master=options.master,
-            conf=options.conf,
-            jars=options.jars,
-            inherit=() if lock is None else (lock.descriptor,),
-        )
+        SessionOptions(lake=options.lake, master=options.master, conf=options.conf, jars=options.jars)
     )
     try:
         yield session
     except (PySparkException, JvmError) as error:
         raise SparkFailed(f"Spark failed: {_cause(error)}; the published tables are unchanged") from error
     finally:
-        session.stop()
+        close_session(session)
         if lock is not None:
             lock.close()
+
+
+def _for_small_data(options: BuildOptions) -> BuildOptions:
+    """Return the options with settings for small data, if journals and lake are small; `--conf` overrides them."""
+    from routebook.lake.spark.small_data import SETTINGS, is_small
+
+    if not is_small(Place(one).local for one in (options.lake, *options.journals)):
+        return options
+    return msgspec.structs.replace(options, conf={**SETTINGS, **options.conf})
 
 
 def make_pipeline(session: Any, options: BuildOptions, on_progress: "Callable[[Stage], None]") -> "Pipeline":
@@ -71,22 +78,16 @@ def lake_lock(options: BuildOptions) -> "LakeLock | None":
     return None if folder is None else LakeLock(folder)
 
 
-def print_outcome(outcome: "Outcome", *, as_json: bool) -> int:
-    """Print the result of a build; return 1 if lines could not be read."""
-    counts = outcome.counts
+def print_outcome(outcome: "Outcome", *, as_json: bool, strict: bool = False) -> int:
+    """Print the result of a build; return 1 if something was quarantined or, with `strict`, if events are missing."""
     if as_json:
         print_json(outcome)
     else:
         print_line(summary(outcome))
-        if counts.quarantined or counts.damaged_files:
-            print_line(
-                f"quarantined: {counts.quarantined} lines, {counts.damaged_files} damaged files; see bronze.quarantine"
-            )
-        if counts.other_version:
-            print_error(f"{counts.other_version} lines have a newer format: upgrade, then build again")
-        if outcome.missing:
-            print_line(f"missing: {outcome.missing} events in {outcome.holes} holes; see meta.holes")
-    return EXIT_NO if counts.quarantined or counts.damaged_files or counts.other_version else EXIT_OK
+        for warning in warnings(outcome):
+            print_error(f"warning: {warning}")
+    is_incomplete = bool(outcome.quarantine) or outcome.missing > 0
+    return EXIT_NO if outcome.new_in_quarantine or (strict and is_incomplete) else EXIT_OK
 
 
 def summary(outcome: "Outcome") -> str:
@@ -100,28 +101,28 @@ def summary(outcome: "Outcome") -> str:
     )
 
 
-@contextmanager
-def _progress(*, quiet: bool) -> "Iterator[Callable[[Stage], None]]":
-    """Show a progress line on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+def warnings(outcome: "Outcome") -> list[str]:
+    """Return what the lake lacks, of this and earlier builds, one line each."""
+    found = []
+    if outcome.quarantine:
+        new = _contents(outcome.new_in_quarantine)
+        found.append(
+            f"quarantined: {_contents(outcome.quarantine)}{f' (new: {new})' if new else ''}; see bronze.quarantine"
+        )
+    if outcome.counts.other_version:
+        found.append(f"{outcome.counts.other_version} lines have a newer format: upgrade, then build again")
+    if outcome.missing:
+        found.append(f"missing: {outcome.missing} events in {outcome.holes} holes; see meta.holes")
+    return found
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("starting Spark", total=None, state="")
 
-        def show(stage: "Stage") -> None:
-            unit = "segments" if stage.name == "reading" else "tables"
-            state = f"{stage.done} of {stage.total} {unit}" if stage.total else ""
-            rows = f", {stage.rows:,} rows" if stage.rows else ""
-            progress.update(
-                task, description=stage.name, completed=stage.done, total=stage.total or None, state=state + rows
-            )
-
-        yield show
+def _contents(quarantine: "Quarantined") -> str:
+    counts = (
+        (quarantine.lines, "invalid lines"),
+        (quarantine.conflicts, "conflicting events"),
+        (quarantine.damaged_files, "damaged files"),
+    )
+    return ", ".join(f"{count} {what}" for count, what in counts if count)
 
 
 def _cause(error: Exception) -> str:

@@ -78,8 +78,7 @@ class Follower:
             return
         is_reading = stage.name == "reading"
         self._behind = stage.total - stage.done if is_reading else 0, stage.rows
-        unit = "segments" if is_reading else "tables"
-        self._write(State.BUILDING, says=f"{stage.name}: {stage.done} of {stage.total} {unit}")
+        self._write(State.BUILDING, says=f"{stage.name}: {stage.done} of {stage.total} {stage.unit}")
 
     def _write(self, state: State, *, says: str = "", build_id: str | None = None) -> None:
         if self._folder is None:

@@ -111,6 +111,8 @@ def rows_read(table: Table, mode: RefreshMode, windows: Sequence[Window]) -> Col
         return fn.lit(True)
     if mode in (RefreshMode.BY_SEQ, table.refresh):
         return replaced(table, windows)
+    if mode is RefreshMode.BY_TIME and table.refresh is RefreshMode.BY_DAY:
+        return _touches(table, first_day(windows))
     if mode is RefreshMode.BY_TIME:
         return _touches(table, since(windows))
     if mode is RefreshMode.ALL_BY_DAY:

@@ -14,14 +14,16 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from routebook.lake.build.counts import Counts
-from routebook.lake.build.coverage import Coverage
-from routebook.lake.build.holes import Hole, find_holes
+from routebook.lake.build.bronze.counts import Counts
+from routebook.lake.build.bronze.coverage import Coverage
+from routebook.lake.build.bronze.holes import Hole, find_holes
+from routebook.lake.build.bronze.ingest import Ingest, Progress, numbers_of
+from routebook.lake.build.bronze.journals import Journals
+from routebook.lake.build.bronze.quarantine import Quarantine, Quarantined
 from routebook.lake.build.incremental import Days
-from routebook.lake.build.ingest import Ingest, Progress, numbers_of
-from routebook.lake.build.journals import Journals
 from routebook.lake.build.publish import Build, Builds
 from routebook.lake.build.refresh import refresh
+from routebook.lake.build.retire import Mark
 from routebook.lake.build.step import Step
 from routebook.lake.build.store import Store
 from routebook.lake.build.vacuum import compact, expire
@@ -30,9 +32,10 @@ from routebook.lake.errors import LakeBusy
 from routebook.lake.layout import CHECKPOINT
 from routebook.lake.paths import Place
 from routebook.lake.tables.bronze import EVENTS, QUARANTINE
+from routebook.lake.tables.gold import OUTAGE_IMPACT
 from routebook.lake.tables.kinds import FORMAT_VERSION
-from routebook.lake.tables.meta import BUILDS, HOLES
-from routebook.lake.tables.silver import OBSERVED
+from routebook.lake.tables.meta import BUILDS, HOLES, RETIRED
+from routebook.lake.tables.silver import BROKER_SPANS, OBSERVED
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +44,9 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # "reading", "gold.broker_sessions", "publishing"
     done: int = 0
     total: int = 0
+    unit: str = "tables"  # that `done` and `total` count: "segments" or "tables"
     rows: int = 0
+    bytes: int = 0  # of the segments that were read
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +54,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     build_id: str | None
     counts: Counts
+    quarantine: Quarantined  # all that the lake has, of this and earlier builds
+    new_in_quarantine: Quarantined  # since the last published build
     holes: int
     missing: int  # numbers that are certainly lost
     tables: int
@@ -70,8 +77,10 @@ class Pipeline:
         self._builds = Builds(self._store, self._place.text)
         self._steps = steps
         self._listeners = [on_progress]
+        self._quarantine = Quarantine(self._store)
         self._ingest: Ingest | None = None
         self._last: Build | None = None
+        self._quarantine_before: int | None = None  # its snapshot in the last build before this pass
 
     @property
     def events(self) -> int | None:
@@ -104,6 +113,23 @@ class Pipeline:
         days = Days(first_day, last_day)
         return self._refresh(what="backfill", full=False, days=days, counts=Counts(), began=began)
 
+    def retire(self, mark: Mark) -> list[str]:
+        """Mark a broker as decommissioned, and compute the figures since its outage again.
+
+        Returns the NameServers whose outages the mark applies to; none if the broker was not down at that time.
+        """
+        began = time.monotonic()
+        if self._open():
+            self._refresh(what="build", full=True, days=None, counts=Counts(), began=began)
+        downs = self._store.at(OUTAGE_IMPACT, self._store.current(OUTAGE_IMPACT)).where(mark.applies_to())
+        found = downs.select("ns", fn.to_date("from_at").alias("day")).collect()
+        if not found:
+            return []
+        self._store.append(RETIRED, self._store.rows(RETIRED, [mark.row()]))
+        days = Days(min(row.day for row in found), None)
+        self._refresh(what="retire", full=False, days=days, counts=Counts(), began=began)
+        return sorted({row.ns for row in found})
+
     def vacuum(self, *, keep_days: int) -> Outcome:
         """Compact files, and remove snapshots that no build of the last days uses."""
         began = time.monotonic()
@@ -111,10 +137,11 @@ class Pipeline:
         last = self._last
         if last is None:
             return self._outcome(None, Counts(), began)
-        tables = [EVENTS, QUARANTINE, HOLES, *(step.table for step in self._steps)]
+        tables = [EVENTS, QUARANTINE, HOLES, RETIRED, *(step.table for step in self._steps)]
         for number, table in enumerate(tables):
             self._report(Stage(name=f"compacting {table.path}", done=number, total=len(tables)))
             compact(self._store, table)
+        self._quarantine_before = self._store.current(QUARANTINE)
         build = self._publish("vacuum", last.coverage, last.explained, Counts(), began)
         for number, table in enumerate(tables):
             self._report(Stage(name=f"expiring {table.path}", done=number, total=len(tables)))
@@ -130,12 +157,14 @@ class Pipeline:
         """Restore the published state. Returns whether all tables must be rebuilt from the first event."""
         self._report(Stage(name="opening"))
         last = self._builds.open()
-        for table in (EVENTS, QUARANTINE, HOLES):
+        for table in (EVENTS, QUARANTINE, HOLES, RETIRED):
             if not self._store.exists(table):
                 self._store.create(table)
             elif not self._store.has_declared_columns(table):
                 self._store.add_columns(table)
         published = last.tables if last is not None else {}
+        if RETIRED.path in published and self._store.current(RETIRED) != published[RETIRED.path]:
+            self._store.roll_back(RETIRED, published[RETIRED.path])  # `retire` was killed
         full = any(not self._restore(step, published.get(step.table.path)) for step in self._steps)
         if full:
             for step in self._steps:
@@ -144,6 +173,7 @@ class Pipeline:
         if self._ingest is None or self._last is None or last is None or self._last.number != last.number:
             self._ingest = self._new_ingest(last)
         self._last = last
+        self._quarantine_before = published.get(QUARANTINE.path)
         return full
 
     def _restore(self, step: Step, snapshot: int | None) -> bool:
@@ -172,7 +202,13 @@ class Pipeline:
                 self._store.roll_back(EVENTS, last.bronze_snapshot)
             numbers = Coverage()
         coverage = numbers if last is None else last.coverage.union(numbers)
-        ingest = Ingest(self._store, checkpoint=self._checkpoint(), coverage=coverage, on_progress=self._report_reading)
+        ingest = Ingest(
+            self._store,
+            self._quarantine,
+            checkpoint=self._checkpoint(),
+            coverage=coverage,
+            on_progress=self._report_reading,
+        )
         if has_duplicates:
             ingest.forget()
         return ingest
@@ -230,8 +266,12 @@ class Pipeline:
         return self._store.added(EVENTS, since=last.bronze_snapshot, until=until)
 
     def _windows(self, touched: DataFrame, bronze: DataFrame, *, full: bool) -> list[Window]:
-        observed = self._store.empty(OBSERVED) if full else self._store.at(OBSERVED, self._store.current(OBSERVED))
-        return find_windows(touched, observed=observed, events=bronze)
+        built = () if full else [step.table for step in self._steps]
+        observed, spans = (
+            self._store.at(table, self._store.current(table)) if table in built else self._store.empty(table)
+            for table in (OBSERVED, BROKER_SPANS)
+        )
+        return find_windows(touched, observed=observed, spans=spans, events=bronze)
 
     def _explained(self, unpublished: DataFrame) -> list[Hole]:
         """The holes that journals explain: those of the last build and those in the new rows."""
@@ -240,13 +280,18 @@ class Pipeline:
         found = {Hole(row.ns, row.first_missing, row.last_missing, row.why, row.certain) for row in rows}
         return sorted(found | set(self._last.explained if self._last else ()))
 
-    def _write_holes(self, explained: Sequence[Hole]) -> None:
+    def _holes(self, explained: Sequence[Hole]) -> list[Hole]:
+        """All holes, with the reasons that journals record and those that the quarantine suggests."""
         assert self._ingest is not None  # noqa: S101  # opened
-        rows = self._store.rows(HOLES, [one._asdict() for one in find_holes(self._ingest.coverage, explained)])
+        coverage = self._ingest.coverage
+        return find_holes(coverage, [*explained, *self._quarantine.explanations(coverage)])
+
+    def _write_holes(self, explained: Sequence[Hole]) -> None:
+        rows = self._store.rows(HOLES, [one._asdict() for one in self._holes(explained)])
         self._store.replace(HOLES, rows, stale=None, seen=self._store.current(HOLES))
 
     def _publish(self, what: str, coverage: Coverage, explained: list[Hole], counts: Counts, began: float) -> Build:
-        tables = [EVENTS, QUARANTINE, HOLES, *(step.table for step in self._steps)]
+        tables = [EVENTS, QUARANTINE, HOLES, RETIRED, *(step.table for step in self._steps)]
         snapshots = {table.path: self._store.current(table) for table in tables}
         return self._builds.publish(
             self._last,
@@ -266,14 +311,29 @@ class Pipeline:
             listener(stage)
 
     def _report_reading(self, progress: Progress) -> None:
-        self._report(Stage(name="reading", done=progress.segments_done, total=progress.segments, rows=progress.rows))
+        self._report(
+            Stage(
+                name="reading",
+                done=progress.segments_done,
+                total=progress.segments,
+                unit="segments",
+                rows=progress.rows,
+                bytes=progress.bytes,
+            )
+        )
 
     def _outcome(self, build: Build | None, counts: Counts, began: float) -> Outcome:
-        coverage = self._ingest.coverage if self._ingest is not None else Coverage()
-        holes = find_holes(coverage, self._last.explained if self._last else ())
+        holes = self._holes(self._last.explained if self._last else ())
+        snapshot, before = self._store.current(QUARANTINE), self._quarantine_before
+        content = self._quarantine.content(snapshot)
+        earlier = content if snapshot == before else Quarantined()
+        if before not in (None, snapshot):
+            earlier = self._quarantine.content(before)
         return Outcome(
             build_id=None if build is None else build.build_id,
             counts=counts,
+            quarantine=content,
+            new_in_quarantine=content.minus(earlier),
             holes=len(holes),
             missing=sum(one.last_missing - one.first_missing + 1 for one in holes if one.certain),
             tables=len(self._steps),

@@ -7,9 +7,9 @@ import msgspec
 from pyspark.sql import functions as fn
 
 from routebook import __version__
-from routebook.lake.build.counts import Counts
-from routebook.lake.build.coverage import Coverage
-from routebook.lake.build.holes import Hole
+from routebook.lake.build.bronze.counts import Counts
+from routebook.lake.build.bronze.coverage import Coverage
+from routebook.lake.build.bronze.holes import Hole
 from routebook.lake.build.store import Store
 from routebook.lake.errors import CommitConflict, LakeBusy, NewerLake
 from routebook.lake.layout import FORMAT, FORMAT_PROPERTY, is_supported_format
@@ -47,6 +47,8 @@ class Builds:
                 f"{self._lake}: this lake has format {written}, and this release writes {FORMAT}: "
                 "build with the later release that created it, or into another --lake"
             )
+        if not self._store.has_declared_columns(BUILDS):
+            self._store.add_columns(BUILDS)
         return self.last()
 
     def last(self) -> Build | None:
@@ -105,6 +107,7 @@ class Builds:
             "events": counts.events,
             "duplicates": counts.duplicates,
             "quarantined": counts.quarantined,
+            "conflicts": counts.conflicts,
             "segments": counts.segments,
             "seconds": seconds,
             "coverage": msgspec.json.encode(coverage.ranges()).decode(),

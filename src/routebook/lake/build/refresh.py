@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
 from routebook.lake.build.event_time import ROLLUPS, is_rollup
@@ -13,7 +13,8 @@ from routebook.lake.build.store import Store
 from routebook.lake.build.window import Window, any_of
 from routebook.lake.tables.bronze import EVENTS
 from routebook.lake.tables.kinds import KINDS
-from routebook.lake.tables.table import RefreshMode, Table
+from routebook.lake.tables.meta import RETIRED
+from routebook.lake.tables.table import RefreshMode
 
 _WINDOWED = (RefreshMode.BY_SEQ, RefreshMode.BY_TIME, RefreshMode.BY_DAY, RefreshMode.ALL_BY_DAY)
 
@@ -34,7 +35,7 @@ def refresh(
     if not full:
         states = states.where(any_of([events_read(mode, windows) for mode in _WINDOWED]))
     states = states.persist()  # nearly every step reads some of them
-    upstream: dict[str, tuple[Table, DataFrame]] = {}
+    upstream = {RETIRED.name: (RETIRED, store.at(RETIRED, store.current(RETIRED)))}
     try:
         with with_event_time(states, events.where(is_rollup()), windows) as timed:
             for number, step in enumerate(steps):

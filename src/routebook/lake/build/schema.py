@@ -9,9 +9,9 @@ from routebook.lake.tables.table import Table
 
 def schema(table: Table) -> StructType:
     """The columns of a table as a Spark schema."""
-    parsed = StructType.fromDDL(table.columns)
+    parsed = StructType.fromDDL(table.ddl)
     if not isinstance(parsed, StructType):
-        raise TypeError(f"{table.path}: {table.columns!r} is not a column list")
+        raise TypeError(f"{table.path}: {table.ddl!r} is not a column list")
     return parsed
 
 

@@ -79,6 +79,10 @@ class Inputs:
         """
         return incremental.edge(self._old, self._step.table, self._windows)
 
+    def kept(self) -> DataFrame:
+        """Rows of this table that the refresh does not replace. Empty in a full build."""
+        return self._old.where(~incremental.replaced(self._step.table, self._windows))
+
     def table(self, name: str) -> DataFrame:
         """An upstream table named in `reads`, after this refresh; of intervals, those that touch the windows."""
         if name not in self._step.reads:

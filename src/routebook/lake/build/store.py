@@ -56,13 +56,12 @@ class Store:
         if table.layer not in self._namespaces:
             self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{table.layer}")
             self._namespaces.add(table.layer)
-        columns = ", ".join(f"`{name}` {kind}" for name, kind in columns_of(table.columns))
         transforms = ", ".join(filter(None, (_quoted(table.partition), _EXTRA_PARTITIONS.get(table.path))))
         partitioned = f" PARTITIONED BY ({transforms})" if transforms else ""
         wanted = _PROPERTIES | (_UNSORTED if table.layer is Layer.BRONZE else {}) | properties
         listed = ", ".join(f"'{key}' = '{value}'" for key, value in wanted.items())
         self.spark.sql(
-            f"CREATE TABLE {self.name(table)} ({columns}) USING iceberg{partitioned} TBLPROPERTIES ({listed})"
+            f"CREATE TABLE {self.name(table)} ({table.ddl}) USING iceberg{partitioned} TBLPROPERTIES ({listed})"
         )
         self._iceberg(table).newAppend().commit()
 

@@ -15,14 +15,16 @@ from pyspark.sql import functions as fn
 
 from routebook.lake.build.event_time import is_rollup
 
-LOOK_BACK: Final = timedelta(minutes=70)
+LOOK_BACK: Final = timedelta(minutes=150)
 """The longest time by which a new event changes earlier figures of daily tables.
 
-A stopped broker counts as restarted if it returns within an hour; a recovered broker is first seen minutes after the
-restart of its NameServer. A rule that reaches further back must raise this.
+A recovered broker is first seen minutes after the restart of its NameServer. A flap is known with its third outage, at
+most 126 minutes after its first (silver/flap_series.py). A rule that reaches further back must raise this. The one
+exception is a planned outage, which counts only when the broker returns: then the refresh begins on its first day.
 """
 
 
+_SIGNS: Final = ("broker_up", "broker_returned", "broker_changed")
 _MAX_CONDITIONS: Final = 8  # NameServers; with more, one condition each costs more than the skipped files save
 
 
@@ -48,11 +50,12 @@ class _Past(NamedTuple):
     cut_from: int | None  # first number of the start in which the window begins
 
 
-def find_windows(new: DataFrame, *, observed: DataFrame, events: DataFrame) -> list[Window]:
+def find_windows(new: DataFrame, *, observed: DataFrame, spans: DataFrame, events: DataFrame) -> list[Window]:
     """The windows for the bronze rows `new`.
 
-    `observed` is silver.observed before the refresh, `events` all of bronze. For a full build `new` is all events and
-    `observed` is empty; for a backfill `new` is the events of its days, which the tables already include.
+    `observed` and `spans` are silver.observed and silver.broker_spans before the refresh, `events` all of bronze. For a
+    full build `new` is all events and the tables are empty; for a backfill `new` is the events of its days, which the
+    tables already include.
     """
     firsts = (
         new.groupBy("ns")
@@ -70,6 +73,7 @@ def find_windows(new: DataFrame, *, observed: DataFrame, events: DataFrame) -> l
     whole_us = {ns: before.last_us for ns, before in past.items() if before.last_us is not None}
     last_us = {ns: max(one[ns] for one in (whole_us, cut_us) if ns in one) for ns in whole_us.keys() | cut_us.keys()}
     first_seqs = _first_seqs(events, starts, last_us)
+    planned_us = _planned_since(new, spans, {ns: first_seqs.get(ns, seq) for ns, seq in starts.items()})
     windows = []
     for row in firsts:
         before = past.get(row.ns, _Past(None, None, None))
@@ -79,8 +83,26 @@ def find_windows(new: DataFrame, *, observed: DataFrame, events: DataFrame) -> l
         since_us = before.seen_us if before.cut_from is None else from_us
         least_us = row.least_us if since_us is None else min(row.least_us, since_us)
         from_seq = first_seqs.get(row.ns, row.from_seq)
-        windows.append(Window(row.ns, from_seq, from_us, (_datetime(least_us) - LOOK_BACK).date()))
+        first_us = min(least_us - LOOK_BACK // timedelta(microseconds=1), planned_us.get(row.ns, least_us))
+        windows.append(Window(row.ns, from_seq, from_us, _datetime(first_us).date()))
     return windows
+
+
+def _planned_since(new: DataFrame, spans: DataFrame, starts: dict[str, int]) -> dict[str, int]:
+    """For each NameServer: the begin of the earliest planned outage that ends, or ended, in its window.
+
+    An outage that was open is taken to end if a broker of its group registers in the window.
+    """
+    is_before = where_ns(starts, lambda seq: fn.col("from_seq") < seq)
+    ended_in = where_ns(starts, lambda seq: fn.col("to_seq") >= seq)
+    may_be_planned = fn.coalesce("planned", "unseen") & (fn.col("began") != "replaced")
+    stops = spans.where((fn.col("state") == "down") & may_be_planned & is_before)
+    joined = new.where(fn.col("kind").isin(*_SIGNS)).select("ns", "cluster", "broker").distinct()
+    ending = stops.where(ended_in).unionByName(
+        stops.where("to_seq is null").join(fn.broadcast(joined), ["ns", "cluster", "broker"], "left_semi")
+    )
+    rows = ending.groupBy("ns").agg(fn.unix_micros(fn.min("from_at")).alias("us")).collect()
+    return {row.ns: row.us for row in rows}
 
 
 def any_of(conditions: Sequence[Column]) -> Column:

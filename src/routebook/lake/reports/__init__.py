@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from routebook.errors import UsageError
 from routebook.lake.reports.audit import audit
 from routebook.lake.reports.availability import availability
+from routebook.lake.reports.controller import controller
 from routebook.lake.reports.divergence import convergence, divergence
 from routebook.lake.reports.heartbeats import heartbeats, tradeoff
 from routebook.lake.reports.outages import flaps, outages
@@ -35,6 +36,7 @@ REPORTS: Final[dict[str, Entry]] = {
     "heartbeats": Entry("Regularity of heartbeats", heartbeats),
     "placement": Entry("Topic placement and single points of failure", placement),
     "demand": Entry("Route look-ups", demand),
+    "controller": Entry("Controller: failovers and replicas out of sync", controller),
     "audit": Entry("Admin requests", audit),
 }
 

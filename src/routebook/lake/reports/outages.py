@@ -1,33 +1,44 @@
 """Reports of broker outages with their impact, and of flapping brokers."""
 
-from typing import Any
-
 import msgspec
 
+from routebook.lake.reports.fleet import FleetOutage, fleet_outages
 from routebook.lake.reports.own_topics import OwnTopics
-from routebook.lake.reports.scope import Report, Scope, seconds_between
+from routebook.lake.reports.scope import Report, Scope
 
 _DEFAULT_LIMIT = 500
 _MAX_NAMES = 20
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An interval in which a broker was down. Overlapping outages at several NameServers are one outage."""
+    """An interval in which a broker was down, as the fleet saw it."""
 
     cluster: str | None
     broker: str
-    addr: str
-    from_at: str
+    broker_id: int | None
+    addr: str  # when it went
+    returned_addr: str | None
+    from_at: str  # detection: the broker left the routes
     to_at: str | None  # None: still down
-    duration_s: float | None
+    duration_s: float | None  # from the detection: the lower bound
+    last_seen_at: str
+    max_s: float | None  # from the last sign of life: the upper bound
     reason: str | None
     planned: bool | None
+    retired: bool
     seen_by: list[str]
+    nameservers: int  # how many knew the broker and were running
     topics: int
     topics_without_broker: list[str]  # at most _MAX_NAMES names
     orphaned: int  # their number, without RocketMQ's own topics
     write_queues_lost: int
     lookups_during: int
+
+    def state(self) -> str:
+        """What is known of an outage without an end."""
+        if self.to_at is not None:
+            return ""
+        return "retired" if self.retired else ("stopped" if self.planned else "still down")
 
 
 class Outages(Report, frozen=True, kw_only=True):
@@ -43,10 +54,12 @@ class Flap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ns: str
     cluster: str | None
     broker: str
+    broker_id: int | None
     addr: str
     window_start: str
     window_end: str
     transitions: int
+    kind: str | None  # flap, restart_loop, mixed
     brokers_flapping: int
     scope: str
 
@@ -60,12 +73,8 @@ class Flaps(Report, frozen=True, kw_only=True):
 
 def outages(scope: Scope, limit: int | None) -> Outages:
     """From `outage_impact`."""
-    rows = scope.rows(
-        "gold.outage_impact",
-        f"SELECT * FROM scoped WHERE {scope.touching('from_at', 'to_at')} ORDER BY addr, broker, from_at",  # noqa: S608
-    )
     own = OwnTopics(scope)
-    found = [_outage(group, own) for group in _grouped(rows)]
+    found = [_outage(one, own) for one in fleet_outages(scope)]
     found.sort(key=lambda one: one.from_at, reverse=True)
     limit = limit or _DEFAULT_LIMIT
     return Outages(**scope.common("outages"), outages=found[:limit], truncated=len(found) > limit)
@@ -74,49 +83,38 @@ def outages(scope: Scope, limit: int | None) -> Outages:
 def flaps(scope: Scope, limit: int | None) -> Flaps:
     """From `broker_flaps`."""
     limit = limit or _DEFAULT_LIMIT
+    scope.require("gold.broker_flaps", "broker_id", "kind")
     rows = scope.rows(
         "gold.broker_flaps",
-        f"""SELECT ns, cluster, broker, addr, window_start, window_end, transitions, brokers_flapping, scope FROM scoped
+        f"""SELECT ns, cluster, broker, broker_id, addr, window_start, window_end, transitions, kind, brokers_flapping,
+                   scope FROM scoped
             WHERE {scope.touching("window_start", "window_end")} ORDER BY window_start DESC, ns, broker
             LIMIT {limit + 1}""",  # noqa: S608
     )
     return Flaps(**scope.common("flaps"), flaps=[Flap(**row) for row in rows[:limit]], truncated=len(rows) > limit)
 
 
-def _grouped(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Groups of overlapping rows of the same broker."""
-    found: list[list[dict[str, Any]]] = []
-    until: str | None = ""
-    for row in rows:
-        last = found[-1][-1] if found else None
-        of_one = last is not None and (last["addr"], last["broker"]) == (row["addr"], row["broker"])
-        if of_one and (until is None or row["from_at"] <= until):
-            found[-1].append(row)
-            until = None if until is None or row["to_at"] is None else max(until, row["to_at"])
-            continue
-        found.append([row])
-        until = row["to_at"]
-    return found
-
-
-def _outage(rows: list[dict[str, Any]], own: OwnTopics) -> Outage:
-    orphans = sorted({name for row in rows for name in row["orphans"] or () if name not in own})
-    from_at = min(row["from_at"] for row in rows)
-    to_at = None if any(row["to_at"] is None for row in rows) else max(row["to_at"] for row in rows)
-    first = rows[0]
+def _outage(one: FleetOutage, own: OwnTopics) -> Outage:
+    orphans = sorted({name for row in one.rows for name in row["orphans"] or () if name not in own})
     return Outage(
-        cluster=first["cluster"],
-        broker=first["broker"],
-        addr=first["addr"],
-        from_at=from_at,
-        to_at=to_at,
-        duration_s=None if to_at is None else seconds_between(from_at, to_at),
-        reason=next((row["reason"] for row in rows if row["reason"]), None),
-        planned=next((row["planned"] for row in rows if row["planned"] is not None), None),
-        seen_by=sorted({row["ns"] for row in rows}),
-        topics=max(row["topics"] or 0 for row in rows),
+        cluster=one.cluster,
+        broker=one.broker,
+        broker_id=one.broker_id,
+        addr=one.addr,
+        returned_addr=one.returned_addr,
+        from_at=one.from_at,
+        to_at=one.to_at,
+        duration_s=one.min_s,
+        last_seen_at=one.last_seen_at,
+        max_s=one.max_s,
+        reason=one.reason,
+        planned=one.planned,
+        retired=one.retired,
+        seen_by=one.seen_by,
+        nameservers=one.nameservers,
+        topics=max(row["topics"] or 0 for row in one.rows),
         topics_without_broker=orphans[:_MAX_NAMES],
         orphaned=len(orphans),
-        write_queues_lost=max(row["write_queues_lost"] or 0 for row in rows),
-        lookups_during=sum(row["lookups_during"] or 0 for row in rows),
+        write_queues_lost=max(row["write_queues_lost"] or 0 for row in one.rows),
+        lookups_during=sum(row["lookups_during"] or 0 for row in one.rows),
     )

@@ -1,6 +1,7 @@
 """RocketMQ's own topics, which exist once per broker or cluster. Reports of risks exclude them."""
 
-from routebook.doctor.checks import SYSTEM_PREFIXES, SYSTEM_TOPICS
+from routebook.codes import SYSTEM_TOPICS
+from routebook.doctor.checks import SYSTEM_PREFIXES
 from routebook.lake.reports.scope import Scope, text
 
 

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from routebook.errors import UsageError
+from routebook.lake.errors import OutdatedLake
 
 if TYPE_CHECKING:
     from routebook.lake.read.reader import Build, Lake
@@ -72,14 +73,26 @@ class Scope:
         """Rows as dicts; none if the build lacks the table. `sql` selects `FROM scoped`: the table's rows in scope."""
         if table not in self.build.tables:
             return []
+        where = self.condition(table)
+        whole = f"WITH scoped AS (SELECT * FROM {table} WHERE {where}) {sql}"  # noqa: S608  # own names, quoted texts
+        return self._lake.query(whole, as_of=self.build.id, max_rows=_MAX_ROWS).objects()
+
+    def condition(self, table: str) -> str:
+        """A condition: the row is of the NameServer and cluster that the report is restricted to."""
         conditions = [
             f"{column} = {text(wanted)}"
             for column, wanted in (("ns", self._ns), ("cluster", self._cluster))
             if wanted is not None and column in self.columns(table)
         ]
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        whole = f"WITH scoped AS (SELECT * FROM {table}{where}) {sql}"  # noqa: S608  # own names, quoted texts
-        return self._lake.query(whole, as_of=self.build.id, max_rows=_MAX_ROWS).objects()
+        return " AND ".join(conditions) or "true"
+
+    def require(self, table: str, *columns: str) -> None:
+        """Raises OutdatedLake if an earlier release built the table without these columns."""
+        if self.has(table) and not self.columns(table).issuperset(columns):
+            raise OutdatedLake(
+                f"{table}: built by an earlier release, without {', '.join(columns)}; "
+                "run `routebook lake build`, which rebuilds the tables from the events in the lake"
+            )
 
     def columns(self, table: str) -> set[str]:
         return {column.name for column in self._lake.columns(table, build=self.build)}
@@ -100,6 +113,10 @@ class Scope:
     def within(self, column: str) -> str:
         """A condition: the time is in the period."""
         return f"({column} >= {moment(self.begin)} AND {column} <= {moment(self.end)})"
+
+    def contains(self, at: str | None) -> bool:
+        """Whether a time in JSON form is in the period."""
+        return at is not None and show(self.begin) <= at <= show(self.end)
 
     def on_days(self) -> str:
         """A condition: `day` is in the period."""

@@ -16,7 +16,7 @@ from routebook.lake.errors import NoJars, SparkFailed
 from routebook.lake.layout import CATALOG, CATALOG_FILE, LOG_FILE, WAREHOUSE
 from routebook.lake.paths import Place
 from routebook.lake.spark.java import java_home
-from routebook.lake.spark.jvm import start_jvm
+from routebook.lake.spark.jvm import end_jvm, start_jvm
 
 PACKAGES: Final = ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0", "org.xerial:sqlite-jdbc:3.50.3.0")
 EXTENSIONS: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
@@ -30,7 +30,6 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     master: str | None = None  # None: from `conf` or spark-submit, else all local cores
     conf: Mapping[str, str] = {}
     jars: Sequence[str] = ()  # instead of downloading packages from Maven
-    inherit: tuple[int, ...] = ()  # file descriptors for the Spark process, such as a lock that survives a kill
 
 
 def open_session(options: SessionOptions) -> SparkSession:
@@ -41,6 +40,14 @@ def open_session(options: SessionOptions) -> SparkSession:
     if SparkSession.getActiveSession() is None:
         _start(options, settings)
     return _session(SparkSession.builder, settings)
+
+
+def close_session(session: SparkSession) -> None:
+    """Stop Spark and end its process: afterwards nothing writes to the lake."""
+    try:
+        session.stop()
+    finally:
+        end_jvm()
 
 
 def spark_settings(options: SessionOptions) -> dict[str, str]:
@@ -116,7 +123,7 @@ def _start(options: SessionOptions, settings: Mapping[str, str]) -> None:
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     with (log or Path(os.devnull)).open("wb") as output:
         try:
-            gateway = start_jvm(conf, stdout=output, stderr=output, pass_fds=options.inherit)
+            gateway = start_jvm(conf, stdout=output, stderr=output)
         except (PySparkException, OSError) as error:
             raise _start_error(log, settings, error) from None
     try:

@@ -19,6 +19,8 @@ _RENAMED: Final = {
     ("heartbeat_minute", "minute_ms"): "minute",
     ("lookup_minute", "minute_ms"): "minute",
     ("peer_diverged", "since_ms"): "since",
+    ("master_elected", "lost_at_ms"): "lost_at",
+    ("no_master_elected", "lost_at_ms"): "lost_at",
 }
 
 

@@ -18,8 +18,11 @@ _ALL: Final = (
     gold.OUTAGE_IMPACT,
     gold.LOOKUP_DEMAND,
     gold.ADMIN_AUDIT,
+    gold.ELECTIONS,
+    gold.SYNC_STATE,
     silver.OBSERVED,
     silver.BROKER_SPANS,
+    silver.PROTECTIONS,
     silver.TOPIC_SPANS,
     silver.DIFFERENCES,
     silver.LOOKUP_HOURS,
@@ -27,6 +30,7 @@ _ALL: Final = (
     bronze.QUARANTINE,
     meta.BUILDS,
     meta.HOLES,
+    meta.RETIRED,
 )
 TABLES: Final[dict[str, Table]] = {table.path: table for table in _ALL}
 """Every table by its path, such as `gold.broker_sessions`."""
@@ -36,3 +40,9 @@ def description_of(path: str) -> str:
     """The one-line description of a table; empty for a table that this release does not declare."""
     table = TABLES.get(path)
     return "" if table is None else table.doc
+
+
+def meaning_of(path: str, column: str) -> str:
+    """The sentence about a column; empty for a column that this release does not declare."""
+    table = TABLES.get(path)
+    return next((one.doc for one in table.declared if one.name == column), "") if table is not None else ""

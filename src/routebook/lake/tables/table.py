@@ -1,7 +1,9 @@
-"""The declaration of a lake table: name, columns, key, and how a refresh updates it."""
+"""The declaration of a lake table: name, columns with their meaning, key, and how a refresh updates it."""
 
 from enum import StrEnum
 from typing import NamedTuple
+
+from routebook.lake.tables.ddl import ColumnDeclaration, columns_of, declared_columns
 
 
 class Layer(StrEnum):
@@ -30,14 +32,25 @@ class Table(NamedTuple):
     name: str
     layer: Layer
     doc: str  # one line, shown by `lake tables`
-    columns: str  # DDL: "ns string, seq bigint, …"
+    columns: str  # one line per column with its type, a sentence and an example: routebook.lake.tables.ddl
     key: tuple[str, ...]  # the columns that identify a row
     refresh: RefreshMode
     partition: str | None = None  # an Iceberg transform; intervals are partitioned by their end: open rows together
     interval: tuple[str, str] = ("from_at", "to_at")  # of intervals: the columns of their begin and end time
     end_columns: tuple[str, ...] = ()  # of intervals: further columns that have a value only when the row has ended
+    about: str = ""  # Markdown for docs/tables.md: the rules by which rows are made
 
     @property
     def path(self) -> str:
         """Layer and name: `gold.broker_sessions`."""
         return f"{self.layer}.{self.name}"
+
+    @property
+    def ddl(self) -> str:
+        """The columns without their meaning: `ns string, seq bigint`."""
+        return ", ".join(f"`{name}` {kind}" for name, kind in columns_of(self.columns))
+
+    @property
+    def declared(self) -> list[ColumnDeclaration]:
+        """The columns with their meaning."""
+        return declared_columns(self.columns)

@@ -34,7 +34,7 @@ def test_fields_have_the_type_of_their_column() -> None:
 
 def test_every_column_is_an_envelope_field_a_kind_field_or_derived() -> None:
     of_kinds = {field.column for fields in KINDS.values() for field in fields}
-    assert set(COLUMNS) == of_kinds | set(ENVELOPE) | {"day", "raw"}
+    assert set(COLUMNS) == of_kinds | set(ENVELOPE) | {"day", "raw", "source"}
 
 
 def test_the_format_version_is_the_journal_writers() -> None:

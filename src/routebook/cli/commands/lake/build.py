@@ -2,7 +2,7 @@
 
 import click
 
-from routebook.cli.framework import command, option
+from routebook.cli.framework import command, flag, option
 from routebook.cli.lake.options import BuildOptions, build_options
 from routebook.cli.lake.session import open_pipeline, print_outcome
 from routebook.cli.output import json_option
@@ -12,15 +12,16 @@ from routebook.errors import UsageError
 
 @command("build")
 @build_options(with_journals=True)
+@flag("--strict", help="Exit with 1 if the lake lacks events: holes, or anything in quarantine.")
 @json_option
-def build(*, options: BuildOptions, as_json: bool) -> int:
+def build(*, options: BuildOptions, strict: bool, as_json: bool) -> int:
     """Read new journal records and update the tables.
 
-    The exit code is 1 if lines were quarantined.
+    The exit code is 1 if lines or files were quarantined since the last build.
     """
     with open_pipeline(options, "build", quiet=as_json) as pipeline:
         outcome = pipeline.build(options.journals)
-    return print_outcome(outcome, as_json=as_json)
+    return print_outcome(outcome, as_json=as_json, strict=strict)
 
 
 @command("backfill")

@@ -10,7 +10,7 @@ import msgspec
 
 from routebook.cli.framework import command, flag, option
 from routebook.cli.lake.options import BuildOptions, build_options
-from routebook.cli.lake.session import lake_lock, make_pipeline, spark_session, summary
+from routebook.cli.lake.session import lake_lock, make_pipeline, spark_session, summary, warnings
 from routebook.cli.output import EXIT_OK, print_error, print_line
 
 if TYPE_CHECKING:
@@ -28,13 +28,19 @@ def follow(*, options: BuildOptions, every: float, as_json: bool) -> int:
     """
     from routebook.lake.build.follow import Follower
 
+    shown: list[str] = []  # warnings
+
     def print_build(outcome: "Outcome") -> None:
+        nonlocal shown
         if outcome.build_id is None:
             return
         if as_json:
             print(msgspec.json.encode(outcome).decode())
         else:
             print_line(summary(outcome))
+            before, shown = shown, warnings(outcome)
+            for warning in shown if shown != before else ():
+                print_error(f"warning: {warning}")
         sys.stdout.flush()
 
     stop = threading.Event()

@@ -1,18 +1,4 @@
-"""gold.admin_audit: admin requests, allowed and denied.
-
-| action | target | before, after |
-|---|---|---|
-| kv_put, kv_deleted | namespace/key | the values |
-| setting_changed | the key | the values |
-| permission_wiped, permission_restored | the broker | number of topics, in `after` |
-| topic_deleted | the topic | the brokers that had it, in `before` |
-| topic_registered | the topic (request 217, not the registration of a broker) | its queues on that broker |
-| broker_deregistered | broker at address | |
-| denied | the request code | `why` has the reason, `allowed` is false |
-
-`who` is the authenticated identity, if authentication is on; `peer` is the address of the caller. `at` is the clock of
-the NameServer.
-"""
+"""gold.admin_audit: admin requests, allowed and denied."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn

@@ -1,9 +1,4 @@
-"""gold.broker_sessions: intervals in which a broker was registered at a NameServer.
-
-`broker_id` is the last id of the session: a role switch is counted in `role_switches` and does not end a session. A
-session without an end was still open when the data ended. `planned` and the reasons are defined in
-silver/broker_spans.py.
-"""
+"""gold.broker_sessions: intervals in which a broker was registered at a NameServer."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
@@ -32,6 +27,8 @@ def build(inputs: Inputs) -> DataFrame:
         fn.size("roles").alias("role_switches"),
         "from_seq",
         "to_seq",
+        "last_seen_at",
+        "member",
     )
 
 

@@ -1,19 +1,4 @@
-"""gold.convergence: one change across all NameServers, with the time at the first and at the last of them.
-
-| change | of |
-|---|---|
-| broker_up, broker_down | a member of a broker group with all its topics, which have no rows of their own |
-| role | a member that changed its broker id; `value` is the new id |
-| topic_added, topic_changed, topic_removed | a topic on a broker; `value` is its new permission and queues |
-| permission_wiped, permission_restored | all topics of a broker |
-
-NameServers number events independently, so a change is identified by its content: kind, broker, address, topic and
-value. Equal changes can repeat. In time order, an observation belongs to the previous change if that began at most
-PROPAGATION_S ago and has no observation from the same NameServer yet; otherwise it begins a new change. This separates
-the changes of a broker that flaps every thirty seconds. `nameservers` is the number of NameServers that observed the
-change; ns_divergence shows those that did not. After a cold start, brokers register at one NameServer only: a change
-with one observation.
-"""
+"""gold.convergence: one change across all NameServers, with the time at the first and at the last of them."""
 
 from typing import Final
 

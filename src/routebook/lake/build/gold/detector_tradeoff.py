@@ -1,24 +1,6 @@
-"""gold.detector_tradeoff: the recommended heartbeat timeout per NameServer and cluster, from measured heartbeat gaps.
+"""gold.detector_tradeoff: the recommended heartbeat timeout per NameServer and cluster, from heartbeat gaps.
 
-A NameServer removes a broker that sends no heartbeat for its timeout. A short timeout detects failures fast, but also
-removes brokers that are only late. Both effects are computed from the gaps between heartbeats of the last 30 days,
-without an assumption about their distribution:
-
-- *False suspicions.* The histogram contains only gaps after which the broker was still registered, so every gap longer
-  than a candidate would have been a false alarm. Their number is divided by the observed broker-days: 0.01 is one false
-  alarm per broker in 100 days. A gap longer than the configured timeout ended as an outage and is not in the histogram,
-  so candidates above that timeout appear as good as it, never better.
-- *Detection time.* A broker fails at a random time, so more likely within a long gap. If it fails `a` ms after its last
-  heartbeat, it is detected after `timeout - a` (at once if it is already suspected). The integral over a gap g is
-  ∫₀ᵍ max(0, T - a) da = T·g - g²/2 if g ≤ T, else T²/2;  the mean is the sum over all gaps divided by the sum of all
-  gaps. Half a scan interval is added: a NameServer scans every five seconds.
-- *φ-accrual* is an adaptive detector: from the mean μ and deviation σ of a broker's gaps it computes the probability of
-  the current silence, and suspects the broker at 10^-φ. With normally distributed gaps this is a timeout per broker,
-  μ + z·σ, where z is the normal quantile of φ. `candidate` is φ, `timeout_ms` the mean over brokers. RocketMQ has no
-  such detector; it is included for comparison and never recommended.
-
-The recommendation is the shortest timeout with at most one false suspicion per broker in 100 days; if there is none,
-the one with the fewest. With less than one observed broker-day it is RocketMQ's default of 120 s.
+All sums are of whole numbers, so that they do not depend on the order of rows: a backfill gives the same figures.
 """
 
 from typing import Final
@@ -38,23 +20,25 @@ DEFAULT_MS: Final = 120_000
 _MIN_BROKER_DAYS: Final = 1.0
 _SCAN_MS: Final = 5_000
 _MIN_DEVIATION_MS: Final = 100.0  # else a delay of 1 ms would make a perfectly regular broker suspect
+_WHOLE: Final = "decimal(38, 0)"
 _CLUSTER: Final = ("ns", "cluster")
-_BROKER: Final = (*_CLUSTER, "broker", "addr")
+_BROKER: Final = (*_CLUSTER, "broker", "identity")
 
 
 def build(inputs: Inputs) -> DataFrame:
     """One row per NameServer, cluster and candidate."""
-    days = inputs.table(HEARTBEAT_QUALITY.name)
+    identity = fn.coalesce(fn.col("broker_id").cast("string"), "addr")
+    days = inputs.table(HEARTBEAT_QUALITY.name).withColumn("identity", identity)
     last = days.groupBy("ns").agg(fn.max("day").alias("last_day"))
     recent = days.join(fn.broadcast(last), "ns").where(fn.col("day") > fn.date_sub("last_day", DAYS))
     up = inputs.table(BROKER_AVAILABILITY_DAILY.name).join(fn.broadcast(last), "ns")
     exposure = (
         up.where((fn.col("day") > fn.date_sub("last_day", DAYS)) & (fn.col("day") <= fn.col("last_day")))
         .groupBy(*_CLUSTER)
-        .agg((fn.sum("up_s") / 86_400).alias("broker_days"))
+        .agg((fn.sum(fn.round(fn.col("up_s") * 1000).cast("bigint")) / 86_400_000).alias("broker_days"))
     )
     sizes = recent.groupBy(*_CLUSTER).agg(
-        fn.count_distinct("broker", "addr").alias("brokers"), fn.sum("beats").alias("beats")
+        fn.count_distinct("broker", "identity").alias("brokers"), fn.sum("beats").alias("beats")
     )
     outcomes = _outcomes(_gaps(recent))
     rows = outcomes.join(sizes, list(_CLUSTER)).join(exposure, list(_CLUSTER), "left")
@@ -71,39 +55,51 @@ def _gaps(days: DataFrame) -> DataFrame:
     gaps = (
         days.select(*_BROKER, fn.explode("gaps").alias("bucket", "n"))
         .groupBy(*_BROKER, fn.col("bucket").cast("bigint").alias("bucket"))
-        .agg(fn.sum("n").cast("double").alias("n"))
-        .select(*_BROKER, bucket_middle(fn.col("bucket")).cast("double").alias("gap"), "n")
+        .agg(fn.sum("n").cast(_WHOLE).alias("n"))
+        .select(*_BROKER, bucket_middle(fn.col("bucket")).cast(_WHOLE).alias("gap"), "n")
     )
     own = Window.partitionBy(*_BROKER)
-    total, sum_ = fn.sum("n").over(own), fn.sum(fn.col("n") * fn.col("gap")).over(own)
-    squares = fn.sum(fn.col("n") * fn.col("gap") * fn.col("gap")).over(own)
-    mean = sum_ / total
+    total, sum_ = (_total(one).over(own) for one in (fn.col("n"), fn.col("n") * fn.col("gap")))
+    squares = _total(fn.col("n") * fn.col("gap") * fn.col("gap")).over(own)
+    mean = sum_.cast("double") / total.cast("double")
     return gaps.select(
         "*",
         mean.alias("mean"),
-        fn.sqrt(fn.greatest(fn.lit(0.0), squares / total - mean * mean)).alias("deviation"),
+        fn.sqrt(fn.greatest(fn.lit(0.0), squares.cast("double") / total.cast("double") - mean * mean)).alias(
+            "deviation"
+        ),
     )
 
 
 def _outcomes(gaps: DataFrame) -> DataFrame:
     """False suspicions and detection time of each candidate."""
     deviation = fn.greatest("deviation", fn.lit(_MIN_DEVIATION_MS))
-    candidates = [_candidate("timeout", s, fn.lit(s * 1000.0)) for s in TIMEOUTS_S]
+    candidates = [_candidate("timeout", s, fn.lit(s * 1000)) for s in TIMEOUTS_S]
     candidates += [_candidate("phi", phi, fn.col("mean") + deviation * z) for phi, z in PHIS.items()]
     tried = gaps.select("*", fn.inline(fn.array(*candidates)))
     gap, timeout, n = fn.col("gap"), fn.col("timeout"), fn.col("n")
-    waiting = fn.when(gap <= timeout, timeout * gap - gap * gap / 2).otherwise(timeout * timeout / 2)
-    detection_ms = fn.try_divide(fn.sum(n * waiting), fn.sum(n * gap)) + _SCAN_MS / 2
+    twice_waiting = fn.when(gap <= timeout, timeout * gap * 2 - gap * gap).otherwise(timeout * timeout)
+    detection_ms = fn.try_divide(_sum(n * twice_waiting), _sum(n * gap) * 2) + _SCAN_MS / 2
     return tried.groupBy(*_CLUSTER, "detector", "candidate").agg(
-        fn.round(fn.sum(n * timeout) / fn.sum(n)).cast("bigint").alias("timeout_ms"),
-        fn.sum(fn.when(gap > timeout, n).otherwise(0.0)).alias("suspicions"),
-        fn.round(fn.coalesce(detection_ms, fn.avg("timeout")) / 1000, 3).alias("mean_detection_s"),
+        fn.round(_sum(n * timeout) / _sum(n)).cast("bigint").alias("timeout_ms"),
+        _sum(fn.when(gap > timeout, n).otherwise(0)).alias("suspicions"),
+        fn.round(fn.coalesce(detection_ms, _sum(timeout) / fn.count("*")) / 1000, 3).alias("mean_detection_s"),
     )
+
+
+def _total(values: Column) -> Column:
+    return fn.sum(values.cast(_WHOLE))
+
+
+def _sum(values: Column) -> Column:
+    return _total(values).cast("double")
 
 
 def _candidate(detector: str, candidate: float, timeout: Column) -> Column:
     return fn.struct(
-        fn.lit(detector).alias("detector"), fn.lit(float(candidate)).alias("candidate"), timeout.alias("timeout")
+        fn.lit(detector).alias("detector"),
+        fn.lit(float(candidate)).alias("candidate"),
+        fn.round(timeout).cast(_WHOLE).alias("timeout"),
     )
 
 

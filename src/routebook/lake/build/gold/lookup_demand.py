@@ -1,7 +1,4 @@
-"""gold.lookup_demand: route look-ups per hour, topic and client.
-
-The row with `others` counts the look-ups beyond the limit of distinct keys per minute; it has no topic and no client.
-"""
+"""gold.lookup_demand: route look-ups per hour, topic and client."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn

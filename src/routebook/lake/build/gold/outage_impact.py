@@ -1,14 +1,6 @@
-"""gold.outage_impact: the impact of each outage of a broker at each NameServer.
+"""gold.outage_impact: each outage of a broker at each NameServer, and its impact.
 
-An outage is a down interval of a broker that was not replaced (`replaced` is a role switch or a move).
-
-- `topics`, `topic_names`: the topics of its group at the begin of the outage;
-- `topics_without_broker`, `orphans`: those that no other broker had; if several brokers fail together, the last has
-  them;
-- `write_queues_lost`: writable queues, if the broker was the master or the last member of its group, else 0;
-- `lookups_during`: look-ups of these topics in minutes that ended during the outage. The minute of its begin counts
-  fully, the minute of its end does not. Stored per day in `lookups_by_day`, so that a refresh does not read earlier
-  days again.
+Look-ups are stored per day in `lookups_by_day`, so that a refresh does not read earlier days again.
 """
 
 from typing import Final
@@ -19,21 +11,34 @@ from pyspark.sql import functions as fn
 from routebook.codes import MASTER_ID, PERM_WRITE
 from routebook.lake.build.step import Inputs, Step
 from routebook.lake.tables.gold import OUTAGE_IMPACT
+from routebook.lake.tables.meta import RETIRED
 
 _OUTAGE: Final = ("ns", "cluster", "broker", "addr", "from_seq")
 
 
 def build(inputs: Inputs) -> DataFrame:
-    """Down intervals that touch the window: new ones completely, older ones with the look-ups since."""
-    window_seq, first_day = inputs.in_window("from_seq"), inputs.in_window("first_day")
-    downs = (
-        inputs.table("broker_spans")
-        .where("state = 'down' and began <> 'replaced'")
-        .select(*_OUTAGE, "broker_id", "from_at", "to_at", "to_seq", fn.col("began").alias("reason"), "planned")
-        .select("*", window_seq.alias("window_seq"), first_day.alias("first_day"))
-        .where("window_seq is not null")
+    """Outages that touch the refreshed time: new ones completely, older ones with the look-ups since."""
+    is_outage = fn.col("began") != "replaced"
+    spans = inputs.table("broker_spans").where((fn.col("state") == "down") & is_outage)
+    downs = _retired(_planned(spans, inputs), inputs.table(RETIRED.name)).select(
+        *_OUTAGE,
+        "broker_id",
+        "member",
+        "from_at",
+        "to_at",
+        "to_seq",
+        "ended",
+        fn.col("began").alias("reason"),
+        "planned",
+        "unseen",
+        "retired",
+        "last_seen_at",
+        "returned_addr",
+        _seconds("from_at", "to_at").alias("min_s"),
+        _seconds("last_seen_at", "to_at").alias("max_s"),
+        inputs.first_day().alias("first_day"),
     )
-    new = downs.where(fn.col("from_seq") >= fn.col("window_seq"))
+    new = downs.where(fn.col("from_at") >= inputs.since())
     found = _served(new, inputs.table("topic_spans"))
     orphans = _orphans(found, inputs.table("topic_spans"))
     first = _merged(new, found, orphans)
@@ -42,6 +47,60 @@ def build(inputs: Inputs) -> DataFrame:
     )
     outages = downs.join(first.unionByName(before), list(_OUTAGE), "left")
     return _with_lookups(outages, inputs.table("lookup_hours"))
+
+
+def _planned(downs: DataFrame, inputs: Inputs) -> DataFrame:
+    """Decide `planned` of outages whose begin the NameServer did not see; of older ones it is known."""
+    stops = downs.where("planned").select(
+        fn.col("ns").alias("stop_ns"),
+        fn.col("broker").alias("stop_broker"),
+        fn.col("cluster").alias("stop_cluster"),
+        fn.col("broker_id").alias("stop_id"),
+        fn.col("addr").alias("stop_addr"),
+        fn.col("from_at").alias("stop_from"),
+        fn.col("to_at").alias("stop_to"),
+    )
+    is_same = (
+        (fn.col("cluster") == fn.col("stop_cluster"))
+        & (fn.col("broker") == fn.col("stop_broker"))
+        & ((fn.col("broker_id") == fn.col("stop_id")) | (fn.col("addr") == fn.col("stop_addr")))
+    )
+    is_then = (fn.col("stop_from") <= fn.col("from_at")) & (
+        fn.col("stop_to").isNull() | (fn.col("stop_to") > fn.col("from_at"))
+    )
+    unseen = downs.where("unseen").select(*_OUTAGE, "broker_id", "from_at")
+    stopped = (
+        unseen.join(stops, is_same & is_then & (fn.col("ns") != fn.col("stop_ns")))
+        .select(*_OUTAGE, fn.lit(True).alias("stopped"))
+        .distinct()
+    )
+    known = inputs.edge().select(*_OUTAGE, fn.col("planned").alias("known"))
+    decided = fn.coalesce("planned", "known", "stopped", fn.lit(False))
+    joined = downs.join(known, list(_OUTAGE), "left").join(stopped, list(_OUTAGE), "left")
+    return joined.withColumn("planned", decided).drop("known", "stopped")
+
+
+def _retired(downs: DataFrame, marks: DataFrame) -> DataFrame:
+    """Add whether an operator marked the broker as decommissioned during the outage."""
+    mark = marks.select(
+        fn.col("cluster").alias("mark_cluster"),
+        fn.col("broker").alias("mark_broker"),
+        fn.col("broker_id").alias("mark_id"),
+        "retired_at",
+    )
+    is_marked = (
+        (fn.col("broker") == fn.col("mark_broker"))
+        & (fn.col("mark_cluster").isNull() | (fn.col("mark_cluster") == fn.col("cluster")))
+        & (fn.col("mark_id").isNull() | (fn.col("mark_id") == fn.col("broker_id")))
+        & (fn.col("from_at") <= fn.col("retired_at"))
+        & (fn.col("to_at").isNull() | (fn.col("to_at") > fn.col("retired_at")))
+    )
+    marked = downs.join(fn.broadcast(mark), is_marked).select(*_OUTAGE, fn.lit(True).alias("retired")).distinct()
+    return downs.join(marked, list(_OUTAGE), "left").withColumn("retired", fn.coalesce("retired", fn.lit(False)))
+
+
+def _seconds(begin: str, end: str) -> Column:
+    return (fn.unix_millis(end) - fn.unix_millis(begin)) / 1000
 
 
 def _served(new: DataFrame, topic_spans: DataFrame) -> DataFrame:
@@ -141,4 +200,4 @@ def _with_lookups(outages: DataFrame, lookup_hours: DataFrame) -> DataFrame:
     )
 
 
-STEP = Step(OUTAGE_IMPACT, reads=("broker_spans", "topic_spans", "lookup_hours"), build=build)
+STEP = Step(OUTAGE_IMPACT, reads=("broker_spans", "topic_spans", "lookup_hours", RETIRED.name), build=build)

@@ -1,9 +1,5 @@
 """gold.route_timeline: every version of a topic's route at a NameServer, with its validity interval.
 
-A version consists of the broker groups that have the topic, with their queues and permissions. Addresses are in
-broker_sessions: a slave that restarts creates no new version of its routes. A topic without brokers has a version
-without brokers. Events with the same time are one version.
-
 A topic on many flapping brokers has thousands of versions with many brokers each. To keep the cost proportional to the
 output, versions are processed in chunks: an interval of a broker goes to the chunks that it overlaps, and each version
 selects from the intervals of its chunk.

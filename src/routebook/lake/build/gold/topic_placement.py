@@ -1,12 +1,4 @@
-"""gold.topic_placement: placement of each topic at the end of each day (UTC), per NameServer that ran on that day.
-
-- For the current day, and for a day at whose end the NameServer was down, it is the last known placement.
-- `brokers` counts broker groups; `write_queues` counts writable queues only.
-- `skew` is the largest number of queues on one broker divided by the mean: 1 is even; with 2, one broker has twice its
-  share. It is computed from write queues, or from read queues if there are no write queues.
-- `single_broker`: one broker group has the topic; without it, the topic has no route.
-- `no_master`: no broker group of the topic has a master, so it accepts no writes regardless of permissions.
-"""
+"""gold.topic_placement: placement of each topic at the end of each day (UTC), per NameServer that ran on that day."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn

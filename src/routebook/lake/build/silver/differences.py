@@ -1,11 +1,8 @@
 """silver.differences: differences between two NameServers about a topic on a broker, or a member of a broker group.
 
-The table has all open differences, and the ended ones that lasted at least PROPAGATION_S while the two NameServers were
-comparable (silver/views.py); shorter ones are changes in propagation. A refresh reads the begin of an open difference
-from this table instead of earlier events.
-
-The step makes one pass over state changes, partitioned by item. Most items change at all NameServers at about the same
-time; they are removed before rows are paired.
+A refresh reads the begin of an open difference from this table instead of earlier events. The step makes one pass over
+state changes, partitioned by item. Most items change at all NameServers at about the same time; they are removed before
+rows are paired.
 """
 
 from typing import Final
@@ -172,10 +169,18 @@ def _in_view(changes: DataFrame, views: DataFrame) -> DataFrame:
     """Split where the two NameServers become comparable or stop being so: `comparable`, null without a difference."""
     key = ["ns_a", "ns_b", "broker"]
     same = changes.where("difference is null").select(
-        "ns_a", "ns_b", *_ITEM, "at", "difference", "at_a", "at_b", fn.lit(None).cast("boolean").alias("comparable")
+        "ns_a",
+        "ns_b",
+        *_ITEM,
+        "at",
+        "difference",
+        "at_a",
+        "at_b",
+        fn.lit(None).cast("boolean").alias("comparable"),
+        fn.lit(None).cast("timestamp").alias("settled_at"),
     )
     view = views.select(
-        *key, fn.col("from_at").alias("view_from"), fn.col("to_at").alias("view_to"), "members", "topics"
+        *key, fn.col("from_at").alias("view_from"), fn.col("to_at").alias("view_to"), "members", "topics", "settled_at"
     )
     meets = (fn.col("view_from").isNull()) | (
         (fn.col("until").isNull() | (fn.col("view_from") < fn.col("until")))
@@ -195,6 +200,7 @@ def _in_view(changes: DataFrame, views: DataFrame) -> DataFrame:
             "at_a",
             "at_b",
             fn.coalesce(is_seen, fn.lit(False)).alias("comparable"),
+            "settled_at",
         )
     )
     return same.unionByName(differs)
@@ -212,7 +218,8 @@ def _spans(changes: DataFrame, edge: DataFrame) -> DataFrame:
         .select("*", fn.lag("what").over(order).alias("what_before"))
         .where(fn.col("what_before").isNull() | ~fn.col("what").eqNullSafe(fn.col("what_before")))
     )
-    lasted = fn.col("comparable") & (fn.col("to_at") >= fn.col("from_at") + fn.expr(_LIMIT))
+    is_long = fn.col("to_at") >= fn.col("from_at") + fn.expr(_LIMIT)
+    lasted = fn.col("comparable") & is_long & fn.coalesce(fn.col("to_at") > fn.col("settled_at"), fn.lit(True))
     return (
         changed.select("*", fn.lead("at").over(order).alias("to_at"))
         .withColumnRenamed("at", "from_at")

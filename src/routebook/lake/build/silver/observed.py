@@ -1,9 +1,6 @@
-"""silver.observed: one row per start of a NameServer, with the interval in which it observed brokers.
+"""silver.observed: one row per start of a NameServer, with the interval in which it observed brokers."""
 
-The state of a broker is unknown while its NameServer is down, so that time is no outage. A row is closed (`to_seq`) by
-the first event of the next start; a clean stop sets `stop_seq` and `stop_at` before that. `seen_until` is the time of
-the stop, or of the last event; after a crash it is the best estimate of the end.
-"""
+from typing import Final
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
@@ -12,6 +9,7 @@ from routebook.lake.build.event_time import is_rollup
 from routebook.lake.build.step import Inputs, Step
 from routebook.lake.tables.silver import OBSERVED
 
+RECORD_EVERY: Final = "interval 60 seconds"
 _PARTS = ("from_seq", "from_at", "seen_until", "recovered", "cold", "before_at")
 
 
@@ -42,14 +40,14 @@ def build(inputs: Inputs) -> DataFrame:
             "stop_at", fn.greatest("from_at", "last_t", fn.least("heard_until", fn.lead("from_at").over(order)))
         ),
     )
-    return (
-        in_order.withColumn("before_at", fn.coalesce(fn.lag("seen_until").over(order), "known_before_at"))
-        .withColumn(
-            "ended",
-            fn.when(fn.col("stop_seq").isNotNull(), "stopped").when(fn.col("to_seq").isNotNull(), "crashed"),
-        )
-        .withColumn("to_at", fn.when(fn.col("ended").isNotNull(), fn.col("seen_until")))
+    next_at = fn.greatest(fn.lead("from_at").over(order), "seen_until")
+    crashed_at = fn.least(next_at, fn.col("seen_until") + fn.expr(RECORD_EVERY))
+    ended = fn.when(fn.col("stop_seq").isNotNull(), "stopped").when(fn.col("to_seq").isNotNull(), "crashed")
+    bounded = in_order.withColumn("ended", ended).withColumn(
+        "to_at",
+        fn.when(fn.col("ended") == "stopped", fn.col("seen_until")).when(fn.col("ended") == "crashed", crashed_at),
     )
+    return bounded.withColumn("before_at", fn.coalesce(fn.lag("to_at").over(order), "known_before_at"))
 
 
 def _from_events(inputs: Inputs) -> DataFrame:

@@ -40,8 +40,8 @@ def outage_timeline(report: Outages) -> Markup:
             None if one.to_at is None else _time(one.to_at),
             "planned" if one.planned else ("severe" if one.orphaned else "bad"),
             f"{one.broker} at {one.addr}: {one.reason or 'down'} {one.from_at[:16].replace('T', ' ')}, "
-            f"{duration(one.duration_s) or 'still down'}; {one.topics} topics, {one.orphaned} without a broker; "
-            f"seen by {', '.join(one.seen_by)}",
+            f"{duration(one.duration_s) or one.state()}; {one.topics} topics, {one.orphaned} without a broker; "
+            f"seen by {len(one.seen_by)} of {one.nameservers}: {', '.join(one.seen_by)}",
         )
         for one in report.outages
     ]

@@ -48,7 +48,7 @@ class RoutebookSource(DataSource):
         return "routebook"
 
     def schema(self) -> str:
-        return " ".join(EVENTS.columns.split())
+        return EVENTS.ddl
 
     def reader(self, schema: StructType) -> "JournalReader":
         return JournalReader(SourceOptions(dict(self.options), schema))

@@ -1,0 +1,1 @@
+"""Ingest of journal segments into the bronze tables."""
