@@ -15,7 +15,7 @@ from routebook.errors import UsageError
 from routebook.fleet.broker_requests import NOT_ACTIVE_MS, BrokerRequests
 from routebook.fleet.population import Group, Member, Population
 from routebook.fleet.randomness import random_stream
-from routebook.fleet.scenario import Fault, FaultKind, Scenario
+from routebook.fleet.scenario import CONTROLLER_FAULTS, Fault, FaultKind, Scenario
 from routebook.model import TopicConfig
 
 DAY_MS: Final = 86_400_000
@@ -45,6 +45,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     delay_ms: int = 0
     downs: tuple[tuple[int, int], ...] = ()  # flap: times of crash and return, after the start
     change: TopicChange | None = None
+    broker_set: str = ""  # of the Controller
 
     @property
     def until_ms(self) -> int:
@@ -66,6 +67,11 @@ def build_schedule(
         scenario, population, seed=seed, duration_ms=duration_ms, nameservers=nameservers, daily=daily
     )
     return builder.build()
+
+
+def set_names(scenario: Scenario) -> list[str]:
+    """The broker sets of the Controller."""
+    return [f"set-{number:03}" for number in range(1, scenario.controller.sets + 1)]
 
 
 def apply_topic_change(members: Iterable[BrokerRequests], change: TopicChange, now_ms: int) -> None:
@@ -94,6 +100,7 @@ class _ScheduleBuilder:
         self._created: list[TopicChange] = []  # topics created by churn and not deleted yet
         self._names = 0
         self._turns: dict[int, int] = {}  # per fault with target "each"
+        self._set_busy_until: dict[str, int] = {}
         self._left_out = 0
 
     def build(self) -> Schedule:
@@ -143,6 +150,8 @@ class _ScheduleBuilder:
             return []
         if fault.kind is FaultKind.CHURN:
             return self._churn(at_ms, rng)
+        if fault.kind in CONTROLLER_FAULTS:
+            return self._controller(at_ms, fault, rng)
         members = self._targets(at_ms, number, fault, rng)
         if not members:
             self._left_out += 1
@@ -180,12 +189,13 @@ class _ScheduleBuilder:
         if self._near_a_restart(at_ms, until_ms) or self._ends_too_late(until_ms + RECOVERY_MS):
             self._left_out += 1
             return []
-        self._restarts.append((at_ms - RECOVERY_MS, until_ms + RECOVERY_MS))
+        recovery_ms = RECOVERY_MS if self._daily else 0  # a live fleet has no ground truth that a restart could blur
+        self._restarts.append((at_ms - recovery_ms, until_ms + recovery_ms))
         nameserver = self._nameserver(fault, rng)
         return [Incident(kind=fault.kind, at_ms=at_ms, lasts_ms=int(fault.lasts), nameserver=nameserver)]
 
     def _near_a_restart(self, from_ms: int, to_ms: int) -> bool:
-        return any(begin < to_ms + RECOVERY_MS and from_ms < end for begin, end in self._restarts)
+        return any(begin < to_ms and from_ms < end for begin, end in self._restarts)
 
     def _nameserver(self, fault: Fault, rng: Random) -> int:
         chosen = rng.randrange(self._nameservers)
@@ -231,6 +241,21 @@ class _ScheduleBuilder:
 
     def _is_free(self, member: Member, at_ms: int) -> bool:
         return self._busy_until.get(member.number, -1) < at_ms
+
+    # broker sets of the Controller
+
+    def _controller(self, at_ms: int, fault: Fault, rng: Random) -> list[Incident]:
+        """A set has one incident at a time, and none around the death of the Controller's leader."""
+        names = set_names(self._scenario)
+        free = [name for name in names if self._set_busy_until.get(name, -1) < at_ms]
+        killed = fault.kind is FaultKind.CONTROLLER_KILLED
+        if not free or (killed and len(free) < len(names)):
+            self._left_out += 1
+            return []
+        name = "" if killed else rng.choice(free)
+        for busy in names if killed else (name,):
+            self._set_busy_until[busy] = at_ms + int(fault.lasts) + RECOVERY_MS
+        return [Incident(kind=fault.kind, at_ms=at_ms, lasts_ms=int(fault.lasts), broker_set=name)]
 
     # topics
 

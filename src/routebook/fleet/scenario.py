@@ -38,6 +38,15 @@ class FaultKind(StrEnum):
     CHURN = "churn"  # topics are created, changed and deleted
     SWITCH = "switch"  # master and slave of a group swap roles
     RESTART = "restart"  # a NameServer restarts (virtual time only)
+    MASTER_KILLED = "master-killed"  # the master of a Controller's broker set dies and its connection closes
+    MASTER_FROZEN = "master-frozen"  # it hangs with its connection open
+    SET_KILLED = "set-killed"  # all replicas of a set die, the master last
+    CONTROLLER_KILLED = "controller-killed"  # the leader of the Controller dies and returns (virtual time only)
+
+
+CONTROLLER_FAULTS: Final = frozenset(
+    {FaultKind.MASTER_KILLED, FaultKind.MASTER_FROZEN, FaultKind.SET_KILLED, FaultKind.CONTROLLER_KILLED}
+)
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,6 +76,13 @@ class TopicTerms(_Table, frozen=True, kw_only=True):
     count: Annotated[int, msgspec.Meta(ge=0, le=MAX_TOPICS)] = 40
     spread: Annotated[int, msgspec.Meta(ge=1)] = 3  # groups per topic
     queues: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 8
+
+
+class ControllerTerms(_Table, frozen=True, kw_only=True):
+    """Broker sets in controller mode; their brokers use the Controller only."""
+
+    sets: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+    replicas: Annotated[int, msgspec.Meta(ge=2, le=9)] = 2
 
 
 def _default_profiles() -> dict[Literal["java", "go", "cpp", "node"], int]:
@@ -119,6 +135,7 @@ class Scenario(_Table, frozen=True, kw_only=True):
     brokers: BrokerTerms = BrokerTerms()
     topics: TopicTerms = TopicTerms()
     clients: ClientTerms = ClientTerms()
+    controller: ControllerTerms = ControllerTerms()
     fault: tuple[Fault, ...] = ()
 
     def sized(self, *, brokers: int | None = None, topics: int | None = None, clients: int | None = None) -> "Scenario":

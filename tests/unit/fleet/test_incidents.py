@@ -96,15 +96,25 @@ def test_a_broker_has_one_incident_at_a_time() -> None:
             until[member.number] = one.until_ms + RECOVERY_MS
 
 
-def test_brokers_have_no_incident_around_a_restart() -> None:
-    _, made = schedule(fault("restart", at="30m", nameserver=2) + fault("crash", at="0s", every="1m", times=59))
+def test_in_virtual_time_brokers_have_no_incident_around_a_restart() -> None:
+    faults = fault("restart", at="30m", nameserver=2) + fault("crash", at="0s", every="1m", times=59)
+    _, made = schedule(faults, daily=True, duration_ms=DAY_MS)
     (restart,) = [one for one in made.incidents if one.kind is FaultKind.RESTART]
     assert (restart.nameserver, restart.members) == (1, ())
     crashes = [one for one in made.incidents if one.kind is FaultKind.CRASH]
     assert crashes
     assert made.left_out == 59 - len(crashes)
     for one in crashes:
-        assert one.until_ms + RECOVERY_MS <= restart.at_ms - RECOVERY_MS or one.at_ms >= restart.until_ms + RECOVERY_MS
+        assert one.until_ms + RECOVERY_MS <= restart.at_ms or one.at_ms >= restart.until_ms + RECOVERY_MS
+
+
+def test_a_live_fleet_has_faults_before_and_after_a_restart() -> None:
+    faults = fault("restart", at="30m", nameserver=2) + fault("crash", at="0s", every="1m", times=59)
+    _, made = schedule(faults)
+    (restart,) = [one for one in made.incidents if one.kind is FaultKind.RESTART]
+    times = [one.at_ms for one in made.incidents if one.kind is FaultKind.CRASH]
+    assert any(restart.at_ms - 120_000 <= at_ms < restart.at_ms for at_ms in times)
+    assert any(restart.until_ms <= at_ms <= restart.until_ms + 120_000 for at_ms in times)
 
 
 def test_an_incident_beyond_the_end_of_virtual_time_is_left_out() -> None:

@@ -10,6 +10,7 @@ from routebook.fleet.scenario import FaultKind, Millis, load_scenario, parse_dur
 SHIPPED = {
     "demo",
     "eventful-days",
+    "failovers",
     "flapping-broker",
     "quiet-day",
     "rolling-restart",
@@ -71,8 +72,9 @@ def test_all_shipped_scenarios_load_and_have_a_description() -> None:
         assert scenario.about.endswith(".")
 
 
-def test_eventful_days_has_every_kind_of_fault() -> None:
-    assert {fault.kind for fault in load_scenario("eventful-days").fault} == set(FaultKind)
+def test_eventful_days_and_failovers_have_every_kind_of_fault() -> None:
+    kinds = [{fault.kind for fault in load_scenario(name).fault} for name in ("eventful-days", "failovers")]
+    assert set.union(*kinds) == set(FaultKind)
 
 
 def test_a_scenario_file(tmp_path: Path) -> None:
@@ -82,7 +84,7 @@ def test_a_scenario_file(tmp_path: Path) -> None:
 
 
 def test_an_unknown_scenario_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="use one of demo, eventful-days, flapping-broker"):
+    with pytest.raises(UsageError, match="use one of demo, eventful-days, failovers, flapping-broker"):
         load_scenario("quite-day")
     with pytest.raises(UsageError, match=r"cannot read scenario .*: No such file"):
         load_scenario(str(tmp_path / "none.toml"))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from routebook.fleet.live.controlled_sets import SetReport
 from routebook.fleet.live.observations import TopicObservation
 
 _MAX_TOPICS = 12  # shown, the worst first
@@ -43,6 +44,7 @@ class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[FaultRecord, ...]
     left_out: int
     topics: tuple[TopicObservation, ...]
+    sets: SetReport = SetReport()
 
 
 def format_report(report: FleetReport) -> Iterable[str]:
@@ -59,6 +61,12 @@ def format_report(report: FleetReport) -> Iterable[str]:
     yield f"requests   {total} ({codes}); {report.timeouts} timeouts, {report.failures} failures"
     out = f", {report.left_out} left out" if report.left_out else ""
     yield f"faults     {len(report.faults)}{out}"
+    if report.sets.sets:
+        sets = report.sets
+        yield (
+            f"sets       {sets.sets} with {sets.brokers} brokers, {sets.with_master} with a master at the end; "
+            f"{sets.failovers} failovers, at most {sets.failover_max_s:.1f} s"
+        )
     yield (
         f"clients    {report.clients}; {report.lookups} look-ups, {report.misses} misses, {report.errors} unanswered; "
         f"{report.topics_without_route} of {len(report.topics)} topics were without a route for at least one client"

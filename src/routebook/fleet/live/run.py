@@ -6,6 +6,7 @@ import resource
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -19,13 +20,14 @@ from routebook.fleet.live.broker import LiveBroker
 from routebook.fleet.live.broker_port import BrokerPort
 from routebook.fleet.live.client import LiveClient
 from routebook.fleet.live.connection import LiveConnection, TrafficCounters
+from routebook.fleet.live.controlled_sets import ControlledSets, SetReport
 from routebook.fleet.live.faults import LiveFaults, Restart
 from routebook.fleet.live.observations import Observations
 from routebook.fleet.live.report import FaultRecord, FleetReport
 from routebook.fleet.live.time_scale import TimeScale
 from routebook.fleet.population import PORT, Member, Population, build_population
 from routebook.fleet.randomness import random_stream
-from routebook.fleet.scenario import Scenario
+from routebook.fleet.scenario import CONTROLLER_FAULTS, FaultKind, Scenario
 from routebook.model import TopicConfig
 from routebook.wire.command import SerializeType
 
@@ -64,9 +66,15 @@ class FleetRun:
         restart: Restart | None = None,
         on_fault: Callable[[FaultRecord], None] | None = None,
         credentials: Credentials | None = None,
+        controllers: Sequence[Address] = (),
     ) -> None:
-        """`credentials` sign the requests of all brokers and clients, if the NameServers require it."""
+        """`controllers` are the nodes of a Controller; without them the sets of the scenario do not start.
+
+        `credentials` sign the requests of all brokers and clients, if the NameServers require it.
+        """
         self.scenario = scenario
+        self._controllers = tuple(controllers)
+        self._sets: ControlledSets | None = None
         self._credentials = credentials
         self.addresses = tuple(addresses)
         self._seed = seed
@@ -90,6 +98,7 @@ class FleetRun:
         self._latest: deque[FaultRecord] = deque(maxlen=_MAX_LATEST)
         self._left_out = self._schedule.left_out
         self._unheard = 0
+        self._set_report = SetReport()
         self._stop = asyncio.Event()
         self._began = 0.0
 
@@ -107,6 +116,10 @@ class FleetRun:
         self._brokers = [
             self._broker(member, group.topics) for group in self._population.groups for member in group.members
         ]
+        if self._controllers and self.scenario.controller.sets:
+            self._sets = ControlledSets(
+                self.scenario, partial(self._connections, self._controllers), time_scale=self._time_scale
+            )
         try:
             async with asyncio.TaskGroup() as tasks:
                 working = [tasks.create_task(work) for work in (self._clients(), self._incidents(), *self._starts())]
@@ -144,16 +157,7 @@ class FleetRun:
     def _broker(self, member: Member, topics: Sequence[TopicConfig]) -> LiveBroker:
         terms = self.scenario.brokers
         form = SerializeType.ROCKETMQ if terms.header == "binary" else SerializeType.JSON
-        connections = [
-            LiveConnection(
-                address,
-                time_scale=self._time_scale,
-                traffic=self._traffic,
-                serialize_type=form,
-                credentials=self._credentials,
-            )
-            for address in self.addresses
-        ]
+        connections = self._connections(self.addresses, form)
         return LiveBroker(
             BrokerRequests(member, terms, topics, now_ms=_now_ms(), scale=self._time_scale.scale),
             terms,
@@ -163,8 +167,23 @@ class FleetRun:
             port=BrokerPort() if terms.listen else None,
         )
 
+    def _connections(
+        self, addresses: Sequence[Address], form: SerializeType = SerializeType.JSON
+    ) -> list[LiveConnection]:
+        return [
+            LiveConnection(
+                address,
+                time_scale=self._time_scale,
+                traffic=self._traffic,
+                serialize_type=form,
+                credentials=self._credentials,
+            )
+            for address in addresses
+        ]
+
     def _starts(self) -> list[Coroutine[Any, Any, None]]:
-        return [self._start(broker, number / _BROKER_STARTS_PER_S) for number, broker in enumerate(self._brokers)]
+        starts = [self._start(broker, number / _BROKER_STARTS_PER_S) for number, broker in enumerate(self._brokers)]
+        return starts if self._sets is None else [*starts, self._sets.start()]
 
     async def _start(self, broker: LiveBroker, after_s: float) -> None:
         await asyncio.sleep(after_s)
@@ -202,6 +221,14 @@ class FleetRun:
             for incident in self._schedule.incidents:
                 wait_s = self._began + self._time_scale.seconds(incident.at_ms) - asyncio.get_running_loop().time()
                 await asyncio.sleep(max(0.0, wait_s))
+                if incident.kind in CONTROLLER_FAULTS:
+                    sets = self._sets
+                    if sets is None or incident.kind is FaultKind.CONTROLLER_KILLED:
+                        self._left_out += 1
+                        continue
+                    self._record(incident)
+                    tasks.create_task(sets.inject(incident))
+                    continue
                 if not faults.is_possible(incident):
                     self._left_out += 1
                     continue
@@ -227,6 +254,9 @@ class FleetRun:
             async with asyncio.timeout(_UNREGISTER_TIMEOUT_S):
                 await asyncio.gather(*(broker.stop(linger=False) for broker in sending))
         await asyncio.gather(*(broker.close() for broker in self._brokers))
+        if self._sets is not None:
+            self._set_report = self._sets.report()
+            await self._sets.close()
         for broker in self._brokers:
             if broker.problem is not None:
                 raise broker.problem
@@ -262,6 +292,7 @@ class FleetRun:
             errors=sum(one.errors for one in seen),
             topics_without_route=sum(one.without_route_s > 0 for one in seen),
             without_route_s=max((one.without_route_s for one in seen), default=0.0),
+            sets=self._set_report,
             faults=tuple(self._faults),
             left_out=self._left_out,
             topics=tuple(seen),
@@ -269,6 +300,8 @@ class FleetRun:
 
 
 def _target(incident: Incident, addresses: Sequence[Address]) -> str:
+    if incident.broker_set:
+        return incident.broker_set
     names = list(dict.fromkeys(f"{member.broker}/{member.broker_id}" for member in incident.members))
     text = names[0] if len(names) == 1 else f"{len(names)} brokers" if names else ""
     if incident.change is not None:

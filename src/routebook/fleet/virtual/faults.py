@@ -109,7 +109,10 @@ class VirtualFaults:
                 self._clock.call_at_for(conn, self._reconnected_ms(now_ms), self._fleet.connect_and_register)
 
     def _catch_up(self, conn: VirtualConnection, now_ms: int) -> None:
-        if conn.connection_id is not None and conn.ns.core is not None:
+        if conn.connection_id is None:  # a scan closed it while the request was in transit
+            self._clock.call_at_for(conn, self._reconnected_ms(now_ms), self._fleet.connect_and_register)
+            return
+        if conn.ns.core is not None:
             self._fleet.register(conn, now_ms)
         self._fleet.plan_beat(conn, now_ms)
 

@@ -7,7 +7,8 @@ from typing import Final
 import msgspec
 
 from routebook import __version__
-from routebook.events import DownReason, Event, RequestEvent, ServerStarted, ServerStopped
+from routebook.event_base import RequestEvent
+from routebook.events import DownReason, Event, ServerStarted, ServerStopped
 from routebook.fleet.virtual.journal import VirtualJournal
 from routebook.handlers import Caller, NameServer, Outcome, dispatch
 from routebook.routes import RouteTable

@@ -17,8 +17,9 @@ from routebook.fleet.broker_requests import NOT_ACTIVE_MS
 from routebook.fleet.incidents import DAY_MS, Incident, build_schedule
 from routebook.fleet.population import build_population
 from routebook.fleet.randomness import random_stream
-from routebook.fleet.scenario import Scenario
+from routebook.fleet.scenario import CONTROLLER_FAULTS, Scenario
 from routebook.fleet.virtual.clock import VirtualClock
+from routebook.fleet.virtual.controller import VirtualController
 from routebook.fleet.virtual.faults import VirtualFaults
 from routebook.fleet.virtual.fleet import MINUTE_MS, VirtualFleet
 from routebook.fleet.virtual.nameserver import VirtualNameServer
@@ -69,6 +70,7 @@ class Simulation:
         self._fleet = VirtualFleet(
             scenario, self._population, self._nameservers, self._clock, seed=seed, start_ms=start_ms
         )
+        self._controller = VirtualController(scenario, self._nameservers[0], self._clock)
         self._faults = VirtualFaults(self._fleet, start_ms=start_ms, boot=self._boot)
 
     def run(self, on_progress: Callable[[float], None] | None = None) -> SimulationReport:
@@ -76,6 +78,8 @@ class Simulation:
         start_ms, end_ms, clock = self._start_ms, self._end_ms, self._clock
         for ns in self._nameservers:
             ns.start(start_ms, boot=self._boot())
+        if self._controller.sets:
+            self._controller.start(start_ms)
         for broker in self._fleet.brokers:
             clock.call_at(start_ms + clock.rng.randrange(MINUTE_MS // 2), partial(self._fleet.start_broker, broker))
         clock.call_at(start_ms + MINUTE_MS, self._fleet.end_minutes)
@@ -84,6 +88,8 @@ class Simulation:
                 clock.call_at(start_ms + incident.at_ms, partial(self._inject, incident, number, truth))
             on_hour = None if on_progress is None else lambda now: on_progress((now - start_ms) / (end_ms - start_ms))
             clock.run_until(end_ms, on_hour)
+        if self._controller.sets:
+            self._controller.stop(end_ms)
         for ns in self._nameservers:
             if ns.core is not None:
                 self._faults.stop_nameserver(ns, end_ms)
@@ -91,20 +97,22 @@ class Simulation:
         return self._report()
 
     def _inject(self, incident: Incident, number: int, truth: BinaryIO, now_ms: int) -> None:
-        promoted = self._faults.inject(incident, now_ms)
-        entry = truth_of(incident, number, start_ms=self._start_ms, timing=self._timing(), new_master=promoted)
+        if incident.kind in CONTROLLER_FAULTS:
+            entry = self._controller.inject(incident, number, now_ms)
+        else:
+            promoted = self._faults.inject(incident, now_ms)
+            entry = truth_of(incident, number, start_ms=self._start_ms, timing=self._timing(), new_master=promoted)
         truth.write(msgspec.json.encode(entry) + b"\n")
 
     def _timing(self) -> Timing:
-        preservation = self._nameservers[0].settings.expiry_protection
-        brokers = len(self._fleet.brokers)
         return Timing(
             nameservers=tuple(ns.name for ns in self._nameservers),
             beat_ms=self._fleet.beat_ms,
             register_ms=self._fleet.register_ms,
             timeout_ms=NOT_ACTIVE_MS if self._fleet.acting else DEFAULT_HEARTBEAT_TIMEOUT_MS,
             scan_ms=self._nameservers[0].scan_ms,
-            preserve_from=max(preservation.minimum, brokers * preservation.share // 100 + 1),
+            members=tuple(broker.requests.member for broker in self._fleet.brokers),
+            protection=self._nameservers[0].settings.expiry_protection,
         )
 
     def _on_events(self, ns: VirtualNameServer, events: tuple[Event, ...], now_ms: int) -> None:

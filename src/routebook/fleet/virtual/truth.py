@@ -8,6 +8,8 @@ import msgspec
 from routebook.fleet.incidents import Incident
 from routebook.fleet.population import Member
 from routebook.fleet.scenario import FaultKind
+from routebook.handlers.silence import Sender, is_mass_silence
+from routebook.settings import ExpiryProtectionSettings
 
 _SOON_MS: Final = 1_000  # upper bound for the network delay of a request
 _START_MS: Final = 2_000
@@ -57,7 +59,14 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     register_ms: int  # between two registrations
     timeout_ms: int
     scan_ms: int
-    preserve_from: int  # mass-expiry protection starts at this many silent brokers
+    members: tuple[Member, ...]  # all brokers
+    protection: ExpiryProtectionSettings
+
+    def keeps(self, silent: Iterable[Member]) -> bool:
+        """Whether mass-expiry protection starts if these brokers are silent."""
+        addrs = {member.addr for member in silent}
+        senders = [Sender((member.broker,), member.host, None, member.addr in addrs) for member in self.members]
+        return is_mass_silence(senders, self.protection)
 
     @property
     def slack_ms(self) -> int:
@@ -136,7 +145,7 @@ def _silent(incident: Incident, member: Member, ns: str, at: int, until: int, ti
     """Silence is detected when the lease expires. If it ends earlier, at most a closed connection is detected."""
     earliest = at - timing.beat_ms - timing.slack_ms + timing.timeout_ms
     latest = at + timing.timeout_ms + timing.scan_ms + _SOON_MS
-    kept = len(incident.members) >= timing.preserve_from
+    kept = timing.keeps(incident.members)
     back_ms = RECONNECT_MS + _START_MS
     if incident.kind is FaultKind.CUT:
         back_ms += RECONNECT_MS + timing.register_ms + timing.register_ms // 3
