@@ -4,7 +4,15 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final
 
-from routebook.codes import MASTER_ID, PERM_READ, PERM_WRITE, version_text
+from routebook.codes import (
+    MASTER_ID,
+    PERM_READ,
+    PERM_WRITE,
+    SYSTEM_TOPIC_PREFIXES,
+    SYSTEM_TOPICS,
+    version_text,
+)
+from routebook.doctor.controller_checks import broker_sets, controllers
 from routebook.doctor.observation import (
     Finding,
     Observation,
@@ -21,19 +29,7 @@ _DAY_MS: Final = 86_400_000
 _EXPIRES_SOON_DAYS: Final = 14
 _SKEW_MS: Final = 10_000
 
-SYSTEM_TOPICS: Final = frozenset(
-    {
-        "BenchmarkTest",
-        "CHECKPOINT_TOPIC",
-        "DefaultHeartBeatSyncerTopic",
-        "OFFSET_MOVED_EVENT",
-        "SCHEDULE_TOPIC_XXXX",
-        "SELF_TEST_TOPIC",
-        "TBW102",
-        "TRANS_CHECK_MAX_TIME_TOPIC",
-    }
-)
-SYSTEM_PREFIXES: Final = ("rmq_sys_", "RMQ_SYS_", "%RETRY%", "%DLQ%")
+SYSTEM_PREFIXES: Final = (*SYSTEM_TOPIC_PREFIXES, "%RETRY%", "%DLQ%")
 
 error, warning, note = (partial(Finding, severity) for severity in Severity)
 
@@ -195,6 +191,8 @@ CHECKS: Final[tuple[Callable[[Observation], Iterable[Finding]], ...]] = (
     _clocks,
     _versions,
     _tls,
+    controllers,
+    broker_sets,
 )
 
 

@@ -24,6 +24,8 @@ class Finding(msgspec.Struct, frozen=True):
     check: str
     text: str
     advice: str
+    count: int = 1  # findings of the same kind that this one stands for
+    others: list[str] = []  # their texts
 
 
 class ObservedNameServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +48,32 @@ class ObservedBroker(msgspec.Struct, frozen=True, kw_only=True):
     boot_ms: int | None = None
 
 
+class ObservedController(msgspec.Struct, frozen=True, kw_only=True):
+    """A Controller node: the leader that it names and its peers, or why it did not answer."""
+
+    who: str
+    failure: str | None = None
+    leader: str | None = None
+    peers: tuple[str, ...] = ()
+
+
+class ObservedReplica(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker of a set, as the leader of the Controllers has it."""
+
+    id: int
+    addr: str
+    alive: bool
+    in_sync: bool
+
+
+class ObservedSet(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker set of a Controller."""
+
+    name: str
+    master_id: int | None
+    replicas: tuple[ObservedReplica, ...]
+
+
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """The input of all checks."""
 
@@ -55,6 +83,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     disagreements: list[str] = []  # one sentence each
     unusable_orders: dict[str, str] = {}  # topic → why its order configuration is invalid
+    controllers: list[ObservedController] = []
+    broker_sets: list[ObservedSet] = []
 
 
 def broker_groups(observed: Observation) -> dict[str, BrokerData]:
