@@ -58,7 +58,7 @@ class IndexFollower:
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="history", daemon=True)
-        self._state: Literal["catching_up", "following", "failing", "stopped"] = "catching_up"
+        self.state: Literal["catching_up", "following", "failing", "stopped"] = "catching_up"
         self._problem: str | None = None
         self._set_aside: str | None = None
         self._last_seq = self._last_at_ms = 0  # committed, not pending
@@ -87,7 +87,7 @@ class IndexFollower:
         except OSError:
             size = 0
         return HistoryStatus(
-            state=self._state,
+            state=self.state,
             problem=self._problem,
             set_aside=self._set_aside,
             last_seq=self._last_seq,
@@ -109,7 +109,7 @@ class IndexFollower:
                 retry_s = _FIRST_RETRY_S if self._records > before else min(2 * retry_s, _LAST_RETRY_S)
                 if not self._handle_failure(problem) and self._stop.wait(retry_s):
                     break
-        self._state = "stopped"
+        self.state = "stopped"
 
     def _handle_failure(self, problem: Exception) -> bool:
         """Return whether to retry at once: the file was damaged and has been set aside."""
@@ -118,7 +118,7 @@ class IndexFollower:
             return True
         if reason != self._problem:
             self._log(f"history is not indexed: {reason}; retrying")
-        self._state, self._problem = "failing", reason
+        self.state, self._problem = "failing", reason
         return False
 
     def _follow(self) -> None:
@@ -172,7 +172,7 @@ class IndexFollower:
 
     def idle(self) -> bool:
         """Wait for new records; return False to stop."""
-        self._state, self._problem = "following", None
+        self.state, self._problem = "following", None
         if self._stop.is_set():
             return False
         self._wake.wait(_POLL_S)

@@ -2,8 +2,10 @@
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
+from routebook.controller_events import ControllerEvent, ControllerLeader, ElectionEvent
+from routebook.event_base import RequestEvent
 from routebook.events import (
     BrokerChanged,
     BrokerDown,
@@ -23,6 +25,7 @@ from routebook.history.index.groups import GroupReplay, GroupState
 from routebook.history.index.name_ids import NameIds
 from routebook.history.index.pruning import prune
 from routebook.history.index.schema import Op, read_progress, write_progress
+from routebook.history.index.sets import SetReplay, SetState
 from routebook.journal.read.lines import Damage
 from routebook.journal.read.reader import Hole, Item
 from routebook.journal.record import Record
@@ -30,6 +33,7 @@ from routebook.lenient_json import decode_json, encode_json, from_blob
 
 Row: TypeAlias = tuple[object, ...]
 
+CONTROLLER_KINDS: Final = get_args(ControllerEvent)
 _MIN_PIECE: Final = 16  # this many changed cells of a bucket are stored as one piece
 _MAX_CONTENTS: Final = 8192  # cached ids of bucket contents, by fingerprint
 _ABSENT: Final = (None, None, None, None)
@@ -41,6 +45,8 @@ _INSERTS: Final = {
     "laid": "INSERT OR IGNORE INTO laid VALUES (?, ?, ?)",
     "ops": "INSERT OR REPLACE INTO ops VALUES (?, ?, ?)",
     "mappings": "INSERT OR REPLACE INTO mappings VALUES (?, ?, ?, ?)",
+    "sets": "INSERT OR REPLACE INTO sets VALUES (?, ?, ?, ?)",
+    "elections": "INSERT OR REPLACE INTO elections VALUES (?, ?, ?, ?)",
     "holes": "INSERT OR IGNORE INTO holes VALUES (?, ?, ?)",
 }
 
@@ -52,6 +58,7 @@ class Indexer:
         self._db = db
         self.progress = read_progress(db)
         self._groups = GroupReplay(_current_groups(db))
+        self._sets = SetReplay(_current_sets(db))
         self._topics, self._brokers, self._words = NameIds(db, "topics"), NameIds(db, "brokers"), NameIds(db, "words")
         self._contents: dict[bytes, int] = {}
         self._rows: dict[str, list[Row]] = {table: [] for table in _INSERTS}
@@ -149,6 +156,8 @@ class Indexer:
                 if event.certain:
                     self._hole(event.first_missing, event.last_missing, event.why)
                 self._mark(record, why=event.why)
+            case _ if isinstance(event, CONTROLLER_KINDS):
+                self._controller(record, event)
             case _:
                 pass  # does not affect any answer
 
@@ -162,6 +171,22 @@ class Indexer:
 
     def _hole(self, first: int, last: int, why: str) -> None:
         self._rows["holes"].append((first, last, why))
+
+    def _controller(self, record: Record, event: ControllerEvent) -> None:
+        changed = self._sets.apply(event)
+        for name, state in changed.items():
+            row = (None, None) if state is None else (state.master_epoch, encode_json(state))
+            self._rows["sets"].append((self._brokers.id(name), record.seq, *row))
+        if isinstance(event, ControllerLeader):
+            self._mark(record, why="leads" if event.leads else "follows")
+        elif isinstance(event, ElectionEvent):
+            self._rows["elections"].append(
+                (record.seq, self._brokers.id(event.broker), record.kind, encode_json(event))
+            )
+            self._mark(record, why=event.cause, peer=event.peer, who=event.who)
+        elif changed:
+            peer, who = (event.peer, event.who) if isinstance(event, RequestEvent) else (None, None)
+            self._mark(record, peer=peer, who=who)
 
     # -- brokers -------------------------------------------------------------------------------------------------
 
@@ -259,3 +284,10 @@ def _current_groups(db: sqlite3.Connection) -> dict[str, GroupState]:
         "SELECT b.name, g.state, max(g.seq) FROM groups g JOIN brokers b ON b.id = g.broker GROUP BY g.broker"
     )
     return {from_blob(name): decode_json(state, GroupState) for name, state, _ in rows if state is not None}
+
+
+def _current_sets(db: sqlite3.Connection) -> dict[str, SetState]:
+    rows = db.execute(
+        "SELECT b.name, s.state, max(s.seq) FROM sets s JOIN brokers b ON b.id = s.broker GROUP BY s.broker"
+    )
+    return {from_blob(name): decode_json(state, SetState) for name, state, _ in rows if state is not None}

@@ -34,6 +34,14 @@ WHERE seq < :first AND EXISTS (
 
 DELETE FROM groups WHERE seq < :first AND state IS NULL;
 
+DELETE FROM sets
+WHERE seq < :first AND EXISTS (
+    SELECT 1 FROM sets n WHERE n.broker = sets.broker AND n.seq > sets.seq AND n.seq < :first);
+
+DELETE FROM sets WHERE seq < :first AND state IS NULL;
+
+DELETE FROM elections WHERE seq < :first;
+
 DELETE FROM laid
 WHERE NOT EXISTS (
     SELECT 1 FROM pieces p

@@ -10,6 +10,8 @@
     laid                   which contents a broker ever had in a bucket
     ops                    changes of all queues of a broker: removed, write permission removed, permissions restored
     mappings               topic, broker → its static mapping from this event on; NULL: none
+    sets                   broker set → the Controller's state of it from this event on; NULL: removed
+    elections              the events of elections
     boots, holes           when the NameServer was up; which records the journal lost
     meta                   progress of the index
 
@@ -24,7 +26,7 @@ from typing import Final
 import msgspec
 
 APPLICATION_ID: Final = 0x52424B48  # RBKH
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 _TABLES: Final = """
 CREATE TABLE topics (id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE);
@@ -43,6 +45,8 @@ CREATE TABLE laid (bucket INTEGER, broker INTEGER, content INTEGER, PRIMARY KEY 
 CREATE TABLE ops (broker INTEGER, seq INTEGER, op INTEGER NOT NULL, PRIMARY KEY (broker, seq)) WITHOUT ROWID;
 CREATE TABLE mappings (topic INTEGER, broker INTEGER, seq INTEGER, info BLOB, PRIMARY KEY (topic, broker, seq))
                       WITHOUT ROWID;
+CREATE TABLE sets (broker INTEGER, seq INTEGER, epoch INTEGER, state BLOB, PRIMARY KEY (broker, seq)) WITHOUT ROWID;
+CREATE TABLE elections (seq INTEGER PRIMARY KEY, broker INTEGER NOT NULL, kind TEXT NOT NULL, event BLOB NOT NULL);
 CREATE TABLE boots (boot TEXT PRIMARY KEY, first_seq INTEGER NOT NULL, from_ms INTEGER NOT NULL,
                     to_ms INTEGER NOT NULL, stopped INTEGER NOT NULL);
 CREATE TABLE holes (first INTEGER, last INTEGER, why TEXT NOT NULL, PRIMARY KEY (first, last)) WITHOUT ROWID;

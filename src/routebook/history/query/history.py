@@ -19,21 +19,32 @@ from routebook.history.query.answers import (
     RouteTimeline,
     RouteVersion,
 )
+from routebook.history.query.controller_sets import Elections, PastSetAnswer, PastSets, SetLookup
 from routebook.history.query.event_times import EventTimes
 from routebook.history.query.lookup import BrokerLookup, TopicLookup
 from routebook.history.query.route_versions import RouteChanges, build_route, queue_sums, route_state, steps_between
 from routebook.history.query.sessions import ServerRun, Session, server_runs, sessions_of
+from routebook.lenient_json import from_blob
+from routebook.times import format_time
 
 
 class History:
     """Queries over an index file. Thread-safe; queries run one at a time and raise HistoryError.
 
-    `now_ms` is the clock of the server that fills the index: while it runs, no new records means no change.
+    `now_ms` is the clock of the server that fills the index: while it runs, no new records means no change. While
+    `is_catching_up`, times after the last indexed record are unknown and raise HistoryError.
     """
 
-    def __init__(self, path: Path, *, now_ms: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        now_ms: Callable[[], int] | None = None,
+        is_catching_up: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._path = path
         self._now_ms = now_ms
+        self._is_catching_up = is_catching_up
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
         self._file: int | None = None  # its inode: a rebuilt index is another file
@@ -41,7 +52,7 @@ class History:
     def route_at(self, topic: str, at_ms: int) -> PastRoute:
         """Return the topic's route at a time, as the route tables had it."""
         with self._reading() as (db, times):
-            seq = times.seq_at(at_ms)
+            seq = self._seq_at(times, at_ms)
             topics = TopicLookup(db, topic)
             state = route_state(topics, seq)
             changes = RouteChanges(topics, times, lambda: bool(state.parts))
@@ -60,7 +71,7 @@ class History:
     def brokers_at(self, at_ms: int) -> PastBrokers:
         """Return all broker groups at a time."""
         with self._reading() as (db, times):
-            seq = times.seq_at(at_ms)
+            seq = self._seq_at(times, at_ms)
             lookup = BrokerLookup(db)
             found = [
                 PastBroker(
@@ -79,7 +90,7 @@ class History:
     def timeline(self, topic: str, *, limit: int = 20, before_ms: int | None = None) -> RouteTimeline:
         """Return the newest versions of a topic's route, newest first; with `before_ms`, those that began by then."""
         with self._reading() as (db, times):
-            seq = times.newest() if before_ms is None else times.seq_at(before_ms)
+            seq = times.newest() if before_ms is None else self._seq_at(times, before_ms)
             topics, name = TopicLookup(db, topic), BrokerLookup(db).name
             state = route_state(topics, seq)
             changes = RouteChanges(topics, times, lambda: bool(state.parts))
@@ -161,6 +172,40 @@ class History:
             }
             return found, times.progress.last_seq
 
+    def runs(self) -> list[ServerRun]:
+        """Return when the NameServer ran, oldest first."""
+        with self._reading() as (db, times):
+            return self._runs(db, times, 0)
+
+    def set_at(self, broker: str, at_ms: int) -> PastSetAnswer:
+        """Return a broker set of the Controller at a time: its master, since when, and why."""
+        with self._reading() as (db, times):
+            seq = times.seq_at(at_ms)
+            sets, certainty = SetLookup(db, times), times.certainty(at_ms, seq)
+            led = certainty.observed and sets.led(seq)
+            return PastSetAnswer(broker=broker, at_ms=at_ms, set=sets.one(broker, seq), led=led, certainty=certainty)
+
+    def sets_at(self, at_ms: int) -> PastSets:
+        """Return all broker sets of the Controller at a time."""
+        with self._reading() as (db, times):
+            seq = times.seq_at(at_ms)
+            sets, certainty = SetLookup(db, times), times.certainty(at_ms, seq)
+            led = certainty.observed and sets.led(seq)
+            return PastSets(at_ms=at_ms, sets=sets.all(seq), led=led, certainty=certainty)
+
+    def elections(self, broker: str | None = None, *, limit: int = 20, before_ms: int | None = None) -> Elections:
+        """Return the newest elections, of one set or of all, newest first."""
+        with self._reading() as (db, times):
+            found, more = SetLookup(db, times).elections(broker=broker, before_ms=before_ms, limit=limit)
+            certainty = times.certainty(times.progress.at_max, times.newest())
+            return Elections(elections=found, more=more, certainty=certainty)
+
+    def topic_names(self, part: str, *, limit: int) -> list[str]:
+        """Return recorded topic names that contain a text, ignoring case, also of deleted topics."""
+        with self._reading() as (db, _):
+            sql = "SELECT name FROM topics WHERE instr(lower(CAST(name AS TEXT)), ?) LIMIT ?"
+            return [from_blob(name) for (name,) in db.execute(sql, (part.lower(), limit))]
+
     def activity(self, *, from_ms: int, step_ms: int, steps: int) -> tuple[list[ActivityPoint], Certainty]:
         """Return the number of brokers and the counts of changes, per time step."""
         with self._reading() as (db, times):
@@ -175,6 +220,14 @@ class History:
     def _runs(self, db: sqlite3.Connection, times: EventTimes, since_ms: int) -> list[ServerRun]:
         now_ms = None if self._now_ms is None else self._now_ms()
         return server_runs(db, times.progress, since_ms=since_ms, now_ms=now_ms)
+
+    def _seq_at(self, times: EventTimes, at_ms: int) -> int:
+        """Return the last event up to a time. Raises HistoryError if the index has not reached that time."""
+        reached_ms = times.progress.at_max
+        if at_ms > reached_ms and self._is_catching_up():
+            until = "no record" if times.progress.empty else format_time(reached_ms)
+            raise HistoryError(f"the index is being built and has reached {until}")
+        return times.seq_at(at_ms)
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[sqlite3.Connection, EventTimes]]:

@@ -8,7 +8,7 @@ from routebook.errors import HistoryError
 from routebook.events import HeartbeatMinute, JournalHole, PermissionWiped, ServerStarted, ServerStopped, TopicDeleted
 from routebook.history.query.history import History
 from routebook.history.query.offline import open_offline
-from tests.support.small_journals import BORN, STARTED, Journal, added, broker_names, down, gone, route_at, up
+from tests.support.small_journals import BORN, STARTED, IndexRun, Journal, added, broker_names, down, gone, route_at, up
 
 
 def test_a_past_route_has_its_validity_and_cause(journal: Journal) -> None:
@@ -181,3 +181,21 @@ def test_names_with_lone_surrogates(journal: Journal) -> None:
 def test_a_missing_index_raises_history_error(tmp_path: Path) -> None:
     with pytest.raises(HistoryError, match="cannot be read"):
         History(tmp_path / "history.db").route_at("T", 0)
+
+
+def test_a_time_that_the_index_has_not_reached_is_an_error(journal: Journal) -> None:
+    """While the index catches up, the last indexed state is not the state at a later time."""
+    journal.write(0, STARTED, up(), added("T"))
+    index = IndexRun(journal)
+    index.catch_up()
+    assert index.route_at("T", 5).route is not None
+    building = History(index.path, is_catching_up=lambda: True)
+    assert building.route_at("T", BORN).route is not None
+    for query in (
+        lambda: building.route_at("T", BORN + 5000),
+        lambda: building.brokers_at(BORN + 5000),
+        lambda: building.timeline("T", before_ms=BORN + 5000),
+    ):
+        with pytest.raises(HistoryError, match="has reached"):
+            query()
+    building.close()
