@@ -1,12 +1,15 @@
 """Times: accepted forms, range, and formatting."""
 
+import json
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from routebook.times import format_time, parse_day, parse_time
 
 AT_MS = 1_731_726_720_000
+SHARED = json.loads((Path(__file__).parents[2] / "console" / "test" / "time_cases.json").read_text())
 
 
 @pytest.mark.parametrize(
@@ -52,3 +55,22 @@ def test_days() -> None:
 def test_format() -> None:
     assert format_time(1_731_700_000_123) == "2024-11-15 19:46:40.123Z"
     assert format_time(2**62) == f"{2**62} ms"
+
+
+@pytest.mark.parametrize(("text", "wanted"), SHARED["cases"])
+def test_forms_that_the_console_accepts_too(text: str, wanted: str | None) -> None:
+    now_ms = parse_time(SHARED["now"])
+    if wanted is None:
+        with pytest.raises(ValueError, match="not a time"):
+            parse_time(text, now_ms)
+    else:
+        assert parse_time(text, now_ms) == parse_time(wanted)
+
+
+def test_relative_forms_need_the_current_time() -> None:
+    with pytest.raises(ValueError, match="not a time"):
+        parse_time("03:12")
+
+
+def test_a_time_long_ago_is_the_epoch() -> None:
+    assert parse_time("999999999w ago", AT_MS) == 0

@@ -26,7 +26,7 @@ def main(args: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
-        return error.exit_code
+        return 0 if error.ctx.parent is None else error.exit_code
     except click.ClickException as error:
         return _report_usage(error)
     except RoutebookError as error:

@@ -13,8 +13,9 @@ COMPLETE_VARIABLE: Final = "_ROUTEBOOK_COMPLETE"
 
 COMMANDS: Final = {
     "serve": Entry("Serve", "Run a NameServer.", "serve:serve"),
-    "controller": Entry("Serve", "Run a Controller without a NameServer.", "controller:controller"),
+    "controller": Entry("Serve", "Run a Controller on its own; show sets and elections.", "controller:controller"),
     "up": Entry("Serve", "Run a NameServer and keep a lake up to date with its journal.", "up:up"),
+    "demo": Entry("Serve", "Show everything on a simulated fleet.", "demo:demo"),
     "route": Entry("Query", "Show the route of a topic.", "route:route"),
     "topics": Entry("Query", "List topics.", "topics:topics"),
     "brokers": Entry("Query", "List brokers with their members and addresses.", "brokers:brokers"),
@@ -23,11 +24,13 @@ COMMANDS: Final = {
     "config": Entry("Change", "Read and change the settings of NameServers.", "config:config"),
     "broker": Entry("Change", "Change the write permission of a broker; show its members.", "broker:broker"),
     "topic": Entry("Change", "Delete or register a topic, or set its order.", "topic:topic"),
+    "maintenance": Entry("Change", "Check whether a broker can be restarted now.", "maintenance:maintenance"),
     "diff": Entry("Compare", "Compare NameServers and name the one that is likely stale.", "diff:diff"),
     "doctor": Entry("Compare", "Check NameServers and brokers, with advice for each problem.", "doctor:doctor"),
+    "why": Entry("History", "Explain why a topic has no route, now or at a past time.", "why:why"),
     "history": Entry("History", "Show past routes of a topic, and when and why they changed.", "history:history"),
     "watch": Entry("History", "Print events of a server as they happen.", "watch:watch"),
-    "journal": Entry("History", "Print, verify and export a journal.", "journal:journal"),
+    "journal": Entry("History", "Print, verify, fetch and export a journal.", "journal:journal"),
     "fleet": Entry("Fleet", "Run a simulated fleet over TCP, or simulate months of one.", "fleet:fleet"),
     "lake": Entry("Lake", "Build tables from journals, query them and print reports.", "lake:lake"),
 }

@@ -1,15 +1,21 @@
 """Shell completion for bash, zsh and fish: prints or installs click's completion script, and answers its calls."""
 
 import os
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from routebook.errors import UsageError
 
+if TYPE_CHECKING:
+    from routebook.client.client import NameServerClient
+
 _PROGRAM: Final = "routebook"
+_TIMEOUT_S: Final = 1.0  # a shell waits for it
+_MAX_NAMES: Final = 500
 _VARIABLE: Final = "_ROUTEBOOK_COMPLETE"
 _START_FILES: Final = {"bash": "~/.bashrc", "zsh": "~/.zshrc"}
 _SCRIPTS: Final = {
@@ -28,6 +34,42 @@ def complete(root: click.Command, instruction: str) -> int:
     completion = kind(root, {}, _PROGRAM, _VARIABLE)
     print(completion.source() if action == "source" else completion.complete())
     return 0
+
+
+def complete_topics(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Topics of the NameServer that begin with the text."""
+    return _names(ctx, incomplete, lambda client: client.topics())
+
+
+def complete_brokers(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Brokers of the NameServer that begin with the text."""
+
+    async def brokers(client: "NameServerClient") -> Iterable[str]:
+        return (await client.cluster_info()).broker_addr_table
+
+    return _names(ctx, incomplete, brokers)
+
+
+def _names(
+    ctx: click.Context, incomplete: str, ask: "Callable[[NameServerClient], Awaitable[Iterable[str]]]"
+) -> list[str]:
+    """Names from the NameServer of the command line; none if it does not respond at once."""
+    import asyncio
+
+    from routebook.cli.nameservers import nameserver_addresses
+    from routebook.client.client import NameServerClient
+    from routebook.errors import RoutebookError
+
+    async def work() -> Iterable[str]:
+        addresses = nameserver_addresses(ctx.params.get("nameserver"))
+        async with NameServerClient(addresses, timeout_s=_TIMEOUT_S, connect_timeout_s=_TIMEOUT_S) as client:
+            return await ask(client)
+
+    try:
+        found = asyncio.run(work())
+    except RoutebookError:
+        return []
+    return sorted(name for name in found if name.startswith(incomplete))[:_MAX_NAMES]
 
 
 def show_completion(root: click.Command) -> int:

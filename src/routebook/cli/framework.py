@@ -87,6 +87,10 @@ class LazyGroup(Group):
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand as error:
+            from routebook.cli.suggestions import mqadmin_hint
+
+            if (hint := mqadmin_hint(error.command_name)) is not None:
+                raise click.UsageError(f"No such command {error.command_name!r}. {hint}.", ctx=ctx) from None
             raise click.exceptions.NoSuchCommand(error.command_name, possibilities=self.entries, ctx=ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -120,6 +124,26 @@ def option(*names: str, heading: str = _OPTIONS, **attrs: Any) -> Callable[[F], 
 def flag(*names: str, heading: str = _OPTIONS, help: str) -> Callable[[F], F]:  # noqa: A002 - click's word
     """Declare an option without a value."""
     return option(*names, heading=heading, help=help, is_flag=True)
+
+
+def _complete(name: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """A function of the completion module, imported when a shell asks."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        found: list[str] = getattr(import_module("routebook.cli.completion"), name)(ctx, param, incomplete)
+        return found
+
+    return complete
+
+
+def topic_argument(name: str = "topic", **attrs: Any) -> Callable[[F], F]:
+    """Declare an argument that is a topic; shells complete it."""
+    return argument(name, shell_complete=_complete("complete_topics"), **attrs)
+
+
+def broker_argument(name: str = "name", **attrs: Any) -> Callable[[F], F]:
+    """Declare an argument that is a broker; shells complete it."""
+    return argument(name, shell_complete=_complete("complete_brokers"), **attrs)
 
 
 def all_of(decorators: Sequence[Callable[[F], F]], function: F) -> F:

@@ -5,6 +5,7 @@ imported, which takes longer than a NameServer takes to respond.
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -22,6 +23,8 @@ EXIT_UNREACHABLE: Final = 3
 
 _MAX_CHARS: Final = 4096
 _MAX_PRETTY_ROWS: Final = 500  # rich takes a millisecond for each
+_COLUMN_GAP: Final = 2
+_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)")
 
 json_option = flag("--json", "as_json", help="Print one JSON document.")
 
@@ -62,10 +65,9 @@ def print_line(line: str, *, indent: int = 0, colour: Colour | None = None, of: 
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
-    from shutil import get_terminal_size
     from textwrap import wrap
 
-    width = max(get_terminal_size().columns, 20)
+    width = _terminal_width()
     margin = " " * indent
     return wrap(
         text,
@@ -107,9 +109,47 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, ti
     cells = [[printable(str(cell)) for cell in row] for row in rows]
     right = [bool(cells) and all(_is_number(row[at]) for row in cells) for at in range(len(headings))]
     if sys.stdout.isatty() and len(cells) <= _MAX_PRETTY_ROWS:
-        _print_pretty(headings, cells, right, title)
+        if _least_width(headings, cells) <= _terminal_width():
+            _print_pretty(headings, cells, right, title)
+        else:
+            _print_records(headings, cells, title)
     else:
         _print_plain(headings, cells, right, title)
+
+
+def _terminal_width() -> int:
+    from shutil import get_terminal_size
+
+    return max(get_terminal_size().columns, 20)
+
+
+def _unsplit(text: str) -> str:
+    """Join the parts of times, so that a line break does not split them."""
+    return _TIME.sub("\\1\N{NO-BREAK SPACE}\\2", text)
+
+
+def _column_widths(headings: Sequence[str], cells: list[list[str]]) -> list[int]:
+    """The width of the longest word of each column: a word is split only if the terminal is narrower than it."""
+    columns, width = zip(headings, *cells, strict=True), _terminal_width()
+    longest = [max(len(word) for cell in column for word in _unsplit(cell).split(" ")) for column in columns]
+    return [found if found <= width else width // 2 for found in longest]
+
+
+def _least_width(headings: Sequence[str], cells: list[list[str]]) -> int:
+    widths = _column_widths(headings, cells)
+    return sum(widths) + _COLUMN_GAP * (len(widths) - 1)
+
+
+def _print_records(headings: Sequence[str], cells: list[list[str]], title: str | None) -> None:
+    """Print each row as lines of heading and value: the terminal is too narrow for the table."""
+    if title is not None:
+        print(printable(title))
+    width = max(map(len, headings))
+    for number, row in enumerate(cells):
+        if number:
+            print()
+        for heading, cell in zip(headings, row, strict=True):
+            print_line(f"{heading.ljust(width)}  {cell}")
 
 
 def _is_number(cell: str) -> bool:
@@ -132,6 +172,7 @@ def _print_pretty(headings: Sequence[str], cells: list[list[str]], right: list[b
     from rich.table import Table
     from rich.text import Text
 
+    widths = _column_widths(headings, cells)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     for at, heading in enumerate(headings):
         table.add_column(
@@ -139,10 +180,10 @@ def _print_pretty(headings: Sequence[str], cells: list[list[str]], right: list[b
             justify="right" if right[at] else "left",
             style="cyan" if at == 0 else None,
             overflow="fold",
-            min_width=len(heading),
+            min_width=widths[at],
         )
     for row in cells:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(_unsplit(cell)) for cell in row))
     console = Console(highlight=False, markup=False)
     if title is not None:
         console.print(printable(title), style="bold")

@@ -1,5 +1,6 @@
 """Options that take a time or a day: parse errors become usage errors that name the option."""
 
+import time
 from datetime import date
 
 from routebook import times
@@ -9,7 +10,7 @@ from routebook.errors import UsageError
 def parse_time(text: str, option: str) -> int:
     """Return milliseconds since the epoch. Raises UsageError."""
     try:
-        return times.parse_time(text)
+        return times.parse_time(text, time.time_ns() // 1_000_000)
     except ValueError as error:
         raise UsageError(f"{option} {text}: {error}; {times.TIME_HINT}") from None
 

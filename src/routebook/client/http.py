@@ -9,6 +9,7 @@ import ssl
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Final, TypeAlias, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
@@ -159,7 +160,10 @@ class HttpClient:
         try:
             problem = msgspec.json.decode(response.read(_MAX_ERROR_BYTES), type=_Problem)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return NotANameServer(self.url, f"responded {response.status} {response.reason}; is this a Routebook?")
+            hint = "is this a Routebook?"
+            if response.status == HTTPStatus.BAD_REQUEST:
+                hint = "this may be the NameServer port; the HTTP port is 8876 by default"
+            return NotANameServer(self.url, f"responded {response.status} {response.reason}; {hint}")
         hint = f" ({problem.hint})" if problem.hint else ""
         return HttpStatusError(response.status, f"{self.url}: {problem.error}{hint}")
 

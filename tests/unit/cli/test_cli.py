@@ -47,8 +47,8 @@ def test_help_lists_the_connection_options_under_a_heading() -> None:
     assert "<" not in ran.out
 
 
-@pytest.mark.parametrize("args", [[], ["kv"], ["broker"]])
-def test_without_a_command_the_help_is_printed_and_the_exit_code_is_2(args: list[str]) -> None:
+@pytest.mark.parametrize("args", [["kv"], ["broker"]])
+def test_without_a_subcommand_the_help_is_printed_and_the_exit_code_is_2(args: list[str]) -> None:
     ran = routebook(*args)
     assert ran.code == 2
     assert "Usage: routebook" in ran.out

@@ -2,15 +2,16 @@
 
 from routebook.cli.all_nameservers import change_on_all, rejection, report_failures, run_on_all
 from routebook.cli.commands.brokers import role
-from routebook.cli.framework import Group, argument, option
+from routebook.cli.framework import Group, broker_argument, option
 from routebook.cli.nameservers import NameServerOptions, nameserver_options
 from routebook.cli.output import EXIT_NO, EXIT_OK, json_option, print_error, print_json, print_table
+from routebook.cli.suggestions import did_you_mean
 from routebook.client.client import OneNameServer
 from routebook.model import DataVersion
 
 broker = Group("broker", help="Change the write permission of a broker; show its members and versions.")
 
-_name = argument("name", metavar="BROKER", help="Name of the broker group.")
+_name = broker_argument(metavar="BROKER", help="Name of the broker group.")
 
 
 @broker.command("wipe")
@@ -24,7 +25,7 @@ def wipe(*, name: str, as_json: bool, servers: NameServerOptions) -> int:
     """
 
     async def do(server: OneNameServer) -> str:
-        return _result(server, name, await server.wipe_write(name), "no longer writable")
+        return await _result(server, name, await server.wipe_write(name), "no longer writable")
 
     return change_on_all(servers, do, as_json=as_json)
 
@@ -37,7 +38,7 @@ def restore(*, name: str, as_json: bool, servers: NameServerOptions) -> int:
     """Restore the write permission of a broker's topics on every NameServer."""
 
     async def do(server: OneNameServer) -> str:
-        return _result(server, name, await server.restore_write(name), "writable")
+        return await _result(server, name, await server.restore_write(name), "writable")
 
     return change_on_all(servers, do, as_json=as_json)
 
@@ -77,7 +78,7 @@ def version(*, name: str, as_json: bool, servers: NameServerOptions) -> int:
         info = await server.cluster_info()
         group = info.broker_addr_table.get(name)
         if group is None:
-            raise rejection(server, f"broker {name} is unknown")
+            raise rejection(server, f"broker {name} is unknown{did_you_mean(name, info.broker_addr_table)}")
         nothing = DataVersion(counter=0, state_version=0, timestamp=0)
         found: dict[str, DataVersion | None] = {}
         for number, addr in sorted(group.broker_addrs.items()):
@@ -99,7 +100,9 @@ def version(*, name: str, as_json: bool, servers: NameServerOptions) -> int:
     return report_failures(done)
 
 
-def _result(server: OneNameServer, name: str, count: int, state: str) -> str:
+async def _result(server: OneNameServer, name: str, count: int, state: str) -> str:
     if count == 0:
-        raise rejection(server, f"no topic of broker {name} is registered; nothing changed")
+        known = (await server.cluster_info()).broker_addr_table
+        similar = "" if name in known else did_you_mean(name, known)
+        raise rejection(server, f"no topic of broker {name} is registered; nothing changed{similar}")
     return f"{count} {'topic' if count == 1 else 'topics'} of {name} {'is' if count == 1 else 'are'} {state}"

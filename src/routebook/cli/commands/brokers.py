@@ -1,15 +1,16 @@
 """`routebook brokers`: broker groups, their members and addresses."""
 
-from routebook.cli.framework import argument, command, option
+from routebook.cli.framework import broker_argument, command, option
 from routebook.cli.nameservers import NameServerOptions, nameserver_options
 from routebook.cli.output import EXIT_NO, EXIT_OK, json_option, print_error, print_json, print_table
+from routebook.cli.suggestions import did_you_mean
 from routebook.client.client import NameServerClient
 from routebook.codes import MASTER_ID
 from routebook.model import BrokerData
 
 
 @command("brokers")
-@argument("name", metavar="[BROKER]", required=False, help="Only this broker.")
+@broker_argument(metavar="[BROKER]", required=False, help="Only this broker.")
 @option("--cluster", metavar="NAME", help="Only brokers of this cluster.")
 @json_option
 @nameserver_options
@@ -30,7 +31,8 @@ def brokers(*, name: str | None, cluster: str | None, as_json: bool, servers: Na
         _print(groups)
     if not groups and (name is not None or cluster is not None):
         given = [f"{what} {text}" for what, text in (("broker", name), ("cluster", cluster)) if text is not None]
-        print_error(f"unknown: {' in '.join(given)}")
+        similar = "" if name is None else did_you_mean(name, info.broker_addr_table)
+        print_error(f"unknown: {' in '.join(given)}{similar}")
         return EXIT_NO
     return EXIT_OK
 

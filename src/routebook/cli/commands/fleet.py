@@ -12,6 +12,7 @@ from routebook.cli.framework import Group, all_of, option
 from routebook.cli.nameservers import ConnectionOptions, credential_options, nameserver_addresses, nameserver_option
 from routebook.cli.output import EXIT_OK, json_option, print_json, print_line, print_table, uses_colour
 from routebook.cli.times import parse_time
+from routebook.client.addresses import parse_addresses
 from routebook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def _scenario_options(default: str) -> Callable[[Callable[..., Any]], Callable[.
 @_scenario_options(_DEFAULT_RUN)
 @option("--duration", metavar="TIME", help="Duration such as 90s or 1h [scenario].")
 @option("--time-scale", type=float, default=1.0, metavar="X", help="Run X times as fast [1].")
+@option("--controller", metavar="HOST:PORT;…", help="Nodes of a Controller, for scenarios with broker sets.")
 @option("--out", type=Path, metavar="FILE", help="Also write the report to this file, as JSON.")
 @json_option
 @nameserver_option
@@ -70,6 +72,7 @@ def run(
     seed: int,
     duration: str | None,
     time_scale: float,
+    controller: str | None,
     out: Path | None,
     as_json: bool,
     nameserver: str | None,
@@ -91,6 +94,7 @@ def run(
         scale=time_scale,
         on_fault=None if as_json or uses_colour() else _print_fault,
         credentials=ConnectionOptions(access_key=access_key, secret_key=secret_key).credentials(),
+        controllers=() if controller is None else parse_addresses(controller),
     )
     report = _run(running, is_watched=uses_colour() and not as_json)
     if out is not None:

@@ -1,31 +1,27 @@
 """`routebook history TOPIC`: past routes of a topic with times and causes, from a server or its home folder."""
 
-import os
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Final, TypeVar
+from collections.abc import Iterable
+from typing import Final
 
-from routebook.cli.framework import argument, command, option
+from routebook.cli.framework import command, option, topic_argument
 from routebook.cli.http import http_option, open_http
 from routebook.cli.output import EXIT_NO, EXIT_OK, json_option, print_error, print_json, print_line, print_table
+from routebook.cli.past import cause_text, check_source, print_gaps, read_home, running_server, unknown_text
 from routebook.cli.permissions import permission_text
 from routebook.cli.times import format_time_or, parse_time
 from routebook.client.http import path_segment
 from routebook.errors import UsageError
-from routebook.history.query.answers import Cause, Certainty, RouteTimeline, RouteVersion
-from routebook.history.query.history import History
+from routebook.history.query.answers import RouteTimeline, RouteVersion
 from routebook.server.http.views.answers import PastOfRoute, Route, RouteAnswer
 from routebook.times import format_time
-
-T = TypeVar("T")
 
 _NOW: Final = "now"
 _MAX_CHANGES: Final = 3  # shown of one version
 
 
 @command("history")
-@argument("topic", help="Name of the topic.")
-@option("--at", metavar="TIME", help="Show the route at this time: ISO 8601 (UTC), or ms since the epoch.")
+@topic_argument(help="Name of the topic.")
+@option("--at", metavar="TIME", help="Show the route at this time: 03:12, '10m ago', ISO 8601 (UTC).")
 @option("--since", metavar="TIME", help="Only versions that were valid after this time.")
 @option("--limit", type=int, default=20, metavar="N", help="Maximum number of versions [20].")
 @option("--home", metavar="DIR", help="Home folder of a server, running or stopped [ROUTEBOOK_HOME].")
@@ -43,13 +39,11 @@ def history(
 ) -> int:
     """Show when and why a topic's route changed, or with --at the route at a time.
 
-    Asks the server at --http, or reads the home folder, whether or not a server is running. The exit code is 1 if
-    nothing is recorded about the topic.
+    Asks the server at --http, or reads the home folder --home. Without either it asks the server on this machine, if
+    one runs, else it reads the default home. The exit code is 1 if nothing is recorded about the topic.
     """
-    if home is not None and http is not None:
-        raise UsageError("--home and --http cannot be combined")
-    if not 1 <= limit <= 1000:
-        raise UsageError(f"--limit {limit}: must be from 1 to 1000")
+    check_source(home, http, limit)
+    http = running_server(home, http)
     since_ms = None if since is None else parse_time(since, "--since")
     if at is not None:
         if since is not None:
@@ -63,23 +57,14 @@ def _route_at(topic: str, at_ms: int, home: str | None, http: str | None) -> Rou
         return open_http(http).get(f"/v1/routes/{path_segment(topic)}", RouteAnswer, {"at": at_ms})
     from routebook.server.http.views.tables import past_route
 
-    return _read_home(home, lambda past: past_route(past.route_at(topic, at_ms)))
+    return read_home(home, lambda past: past_route(past.route_at(topic, at_ms)))
 
 
 def _timeline(topic: str, limit: int, home: str | None, http: str | None) -> RouteTimeline:
     if http is not None:
         path = f"/v1/routes/{path_segment(topic)}/history"
         return open_http(http).get(path, RouteTimeline, {"limit": limit})
-    return _read_home(home, lambda past: past.timeline(topic, limit=limit))
-
-
-def _read_home(home: str | None, read: Callable[[History], T]) -> T:
-    from routebook.history.query.offline import open_offline
-    from routebook.server.state.home import default_home
-
-    path = default_home(os.environ) if home is None else Path(home).expanduser()
-    with open_offline(path) as past:
-        return read(past)
+    return read_home(home, lambda past: past.timeline(topic, limit=limit))
 
 
 def _show_route(answer: RouteAnswer, *, as_json: bool) -> int:
@@ -88,7 +73,7 @@ def _show_route(answer: RouteAnswer, *, as_json: bool) -> int:
     if as_json:
         print_json(answer)
     elif not known:
-        print_error(_unknown(answer.at_ms, past))
+        print_error(unknown_text(answer.at_ms, None if past is None else past.certainty))
     elif answer.route is None:
         print_line(f"{answer.topic} had no route at {format_time(answer.at_ms)}")
     else:
@@ -120,8 +105,8 @@ def _print_past(answer: RouteAnswer, past: PastOfRoute) -> None:
     state = "valid" if answer.route is not None else "no route"
     print_line(f"{state} from {began} to {format_time_or(past.valid_to_ms, _NOW)}")
     if past.cause is not None:
-        print_line(f"cause: {_cause(past.cause)}, record {past.cause.seq}")
-    _print_gaps(past.certainty, answer.at_ms)
+        print_line(f"cause: {cause_text(past.cause)}, record {past.cause.seq}")
+    print_gaps(past.certainty, answer.at_ms)
 
 
 def _show_timeline(timeline: RouteTimeline, since_ms: int | None, *, as_json: bool) -> int:
@@ -138,7 +123,7 @@ def _show_timeline(timeline: RouteTimeline, since_ms: int | None, *, as_json: bo
         print_table(["FROM", "TO", "BROKERS", "READ", "WRITE", "CHANGE", "CAUSE"], map(_row, versions))
         if timeline.more and len(versions) == len(timeline.versions):
             print_line("older versions exist; use --limit to show more")
-        _print_gaps(timeline.certainty, None)
+        print_gaps(timeline.certainty, None)
     else:
         print_error(f"{timeline.topic}: nothing is recorded{'' if since_ms is None else ' since then'}")
     return EXIT_OK if versions else EXIT_NO
@@ -152,7 +137,7 @@ def _row(version: RouteVersion) -> list[object]:
         version.read_queues,
         version.write_queues,
         _few(f"{step.broker} {step.change}" for step in version.steps),
-        _cause(version.cause),
+        cause_text(version.cause),
     ]
 
 
@@ -160,28 +145,3 @@ def _few(texts: Iterable[str]) -> str:
     shown = list(texts)
     more = f", and {len(shown) - _MAX_CHANGES} more" if len(shown) > _MAX_CHANGES else ""
     return "; ".join(shown[:_MAX_CHANGES]) + more
-
-
-def _cause(cause: Cause) -> str:
-    why = f" ({cause.why})" if cause.why else ""
-    by = f" by {cause.who or cause.peer}" if cause.who or cause.peer else ""
-    return f"{cause.kind.replace('_', ' ')}{why}{by}"
-
-
-def _print_gaps(certainty: Certainty, at_ms: int | None) -> None:
-    extent = certainty.extent
-    if at_ms is not None and not certainty.observed:
-        if extent is not None and at_ms > extent.to_ms:
-            print_error(f"the journal ends at {format_time(extent.to_ms)}: this is the last recorded state")
-        else:
-            print_error("the NameServer was down at that time: this is the last state before")
-    for lost in certainty.missing[:_MAX_CHANGES]:
-        print_error(f"events may be missing: records {lost.first_seq} to {lost.last_seq}, {lost.why}")
-    if certainty.events_may_be_missing and not certainty.missing:
-        print_error("events may be missing: the index was built after the start of the journal was deleted")
-
-
-def _unknown(at_ms: int, past: PastOfRoute | None) -> str:
-    extent = None if past is None else past.certainty.extent
-    kept = "the journal is empty" if extent is None else f"the first record is of {format_time(extent.from_ms)}"
-    return f"nothing is recorded about {format_time(at_ms)}: {kept}"

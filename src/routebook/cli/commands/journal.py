@@ -1,4 +1,4 @@
-"""`routebook journal tail|verify|export|stats`: reads a journal folder, also while a server writes to it."""
+"""`routebook journal tail|verify|fetch|export|stats`: reads a journal folder, also while a server writes to it."""
 
 import os
 import sys
@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import click
+import msgspec
 
 from routebook.cli.event_options import Filters, filter_options
-from routebook.cli.framework import Group, all_of, flag, option
+from routebook.cli.framework import Group, all_of, argument, flag, option
 from routebook.cli.output import EXIT_NO, EXIT_OK, json_option, print_error, print_json, print_table, uses_colour
 from routebook.cli.times import parse_time
+from routebook.cli.witnesses import read_witnesses
 from routebook.errors import UsageError
 from routebook.journal.files import FolderFiles
 from routebook.journal.read.describe import describe_damage, describe_event, describe_hole
@@ -27,7 +29,7 @@ from routebook.times import format_time
 
 _POLL_S: Final = 0.2
 
-journal = Group("journal", help="Print, verify and export a journal.")
+journal = Group("journal", help="Print, verify, fetch and export a journal.")
 
 
 def _folder_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,18 +76,66 @@ def tail_records(*, files: FolderFiles, count: int, is_following: bool, filters:
 
 @journal.command("verify")
 @_folder_options
+@option(
+    "--witness",
+    "witnesses",
+    multiple=True,
+    metavar="HOME|URL",
+    help="Compare with what a peer has seen of this journal: its home folder, its witness.json, or its HTTP port.",
+)
 @json_option
-def verify_records(*, files: FolderFiles, as_json: bool) -> int:
-    """Read the whole journal.
+def verify_records(*, files: FolderFiles, witnesses: tuple[str, ...], as_json: bool) -> int:
+    """Read the whole journal and the audit records, and check their hash chains.
 
-    The exit code is 1 if records are damaged or missing.
+    The exit code is 1 if records are damaged, missing or altered.
     """
-    report = verify(files)
+    seen = read_witnesses(witnesses)
+    owners = {line.record.ns for line in newest(files, 1, wanted=lambda _: True)}
+    report = verify(files, witnesses=seen.of(owners, "journal"))
+    folder = files.folder.parent / "audit"
+    audit = None
+    if files.folder.name == "journal" and folder.is_dir():
+        audit = verify(FolderFiles(folder), witnesses=seen.of(owners, "audit"), is_audit=True)
     if as_json:
-        print_json(report)
+        print_json({**msgspec.to_builtins(report), "audit": audit})
     else:
+        if audit is not None and audit.records:
+            _print_verdict(audit, "audit records ")
         _print_verdict(report)
-    return EXIT_OK if report.whole else EXIT_NO
+    return EXIT_OK if report.whole and (audit is None or audit.whole) else EXIT_NO
+
+
+@journal.command("fetch")
+@argument("url", metavar="URL")
+@option("--to", "target", type=Path, required=True, metavar="DIR", help="Folder; each NameServer gets one below it.")
+@option("--ns", "wanted", multiple=True, metavar="NS", help="Only this NameServer; repeatable [all].")
+@option("--from", "from_time", metavar="TIME", help="Only segments with records from this time on.")
+@json_option
+def fetch_segments(*, url: str, target: Path, wanted: tuple[str, ...], from_time: str | None, as_json: bool) -> int:
+    """Download journals from an archive; what is there already is not downloaded again.
+
+    URL is s3://bucket/prefix, gs://…, az://… or file:///folder.
+    """
+    from routebook.archive.restore import restore
+    from routebook.archive.store import ArchiveStore
+
+    store = ArchiveStore(url)
+    found = store.nameservers()
+    for ns in wanted:
+        if ns not in found:
+            print_error(f"no NameServer {ns} in {store.url}; it has {', '.join(found) or 'none'}")
+            return EXIT_NO
+    if not found:
+        print_error(f"no journals in {store.url}")
+        return EXIT_NO
+    from_ms = _time(from_time, "--from")
+    done = {ns: restore(store, ns, target.expanduser() / ns, from_ms=from_ms) for ns in wanted or found}
+    if as_json:
+        print_json(done)
+    else:
+        rows = [(ns, str(one.segments), str(one.bytes)) for ns, one in done.items()]
+        print_table(("NameServer", "segments", "bytes"), rows)
+    return EXIT_OK
 
 
 @journal.command("export")
@@ -200,18 +250,22 @@ def _report_loss(item: Damage | Hole) -> None:
     print_error(describe_hole(item) if isinstance(item, Hole) else describe_damage(item))
 
 
-def _print_verdict(report: Report) -> None:
+def _print_verdict(report: Report, what: str = "") -> None:
     for damage in report.damage:
         print(f"damaged: {escape(describe_damage(damage))}")
     for hole in report.holes:
         print(f"hole: {escape(describe_hole(hole))}")
     if report.unnumbered:
         print(f"hole: {report.unnumbered} events of long outages have no sequence number")
+    for found in report.breaks:
+        print(f"broken chain: records {found.first} to {found.last}: {found.reason}")
     for hole in report.skipped:
         print(f"skipped: {escape(describe_hole(hole))}")
     if report.unfinished is not None:
         print(f"unfinished: {escape(describe_damage(report.unfinished))} (being written, or cut off at the next start)")
-    print(f"{'whole' if report.whole else 'not whole'}: {_extent(report)}")
+    chained = "" if report.chained_since is None else f", hash chain since {report.chained_since}"
+    compared = f", {report.heads_compared} heads compared" if report.heads_compared else ""
+    print(f"{what}{'whole' if report.whole else 'not whole'}: {_extent(report)}{chained}{compared}")
 
 
 def _extent(report: Report) -> str:

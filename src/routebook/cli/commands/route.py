@@ -2,12 +2,14 @@
 
 import msgspec
 
-from routebook.cli.framework import argument, command, flag, option
+from routebook.cli.framework import command, flag, option, topic_argument
 from routebook.cli.nameservers import NameServerOptions, nameserver_options
 from routebook.cli.output import EXIT_OK, json_option, print_json, print_line, print_table
 from routebook.cli.permissions import permission_text
+from routebook.cli.unknown_names import with_similar_topics
+from routebook.client.client import NameServerClient
 from routebook.codes import MASTER_ID
-from routebook.errors import MalformedRoute
+from routebook.errors import MalformedRoute, TopicNotExist
 from routebook.model import BrokerData, TopicRoute
 
 
@@ -18,7 +20,7 @@ class _RouteOfTopic(TopicRoute, frozen=True, rename="camel", kw_only=True, omit_
 
 
 @command("route")
-@argument("topic", help="Name of the topic.")
+@topic_argument(help="Name of the topic.")
 @option("--zone", metavar="ZONE", help="Show the route as a client in this zone receives it.")
 @flag("--queues", help="Also show the queues that producers and consumers derive from the route.")
 @json_option
@@ -28,7 +30,7 @@ def route(*, topic: str, zone: str | None, queues: bool, as_json: bool, servers:
 
     The exit code is 1 if the topic has no route.
     """
-    found = sort_route(servers.query(lambda client: client.route(topic, zone=zone)))
+    found = sort_route(servers.query(lambda client: _route(client, topic, zone)))
     if as_json:
         print_json(_RouteOfTopic(topic=topic, **msgspec.structs.asdict(found)))
         return EXIT_OK
@@ -47,6 +49,13 @@ def route(*, topic: str, zone: str | None, queues: bool, as_json: bool, servers:
     if queues:
         _print_queues(topic, found)
     return EXIT_OK
+
+
+async def _route(client: NameServerClient, topic: str, zone: str | None) -> TopicRoute:
+    try:
+        return await client.route(topic, zone=zone)
+    except TopicNotExist as error:
+        raise await with_similar_topics(client, error, topic) from None
 
 
 def sort_route(route: TopicRoute) -> TopicRoute:

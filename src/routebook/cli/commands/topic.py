@@ -1,7 +1,7 @@
 """`routebook topic delete|register|order`: one topic."""
 
 from routebook.cli.all_nameservers import change_on_all, rejection
-from routebook.cli.framework import Group, argument, flag, option
+from routebook.cli.framework import Group, argument, flag, option, topic_argument
 from routebook.cli.nameservers import NameServerOptions, nameserver_options
 from routebook.cli.output import EXIT_OK, json_option, print_json, print_line
 from routebook.cli.permissions import parse_permission
@@ -12,7 +12,7 @@ from routebook.model import QueueData, TopicRoute
 
 topic = Group("topic", help="Delete or register a topic, or set its order.")
 
-_name = argument("name", metavar="TOPIC", help="Name of the topic.")
+_name = topic_argument("name", metavar="TOPIC", help="Name of the topic.")
 
 
 @topic.command("delete")

@@ -11,6 +11,8 @@ from routebook.client.client import NameServerClient
 from routebook.errors import UsageError
 from routebook.model import TopicRoute
 
+_DIGITS: Final = "0123456789"
+_MIN_RUN: Final = 4  # shorter lists are printed in full
 _LISTS: Final = {
     "--unit": NameServerClient.unit_topics,
     "--unit-subscribed": NameServerClient.unit_subscribed_topics,
@@ -87,6 +89,26 @@ async def _names(client: NameServerClient, kind: str, cluster: str | None) -> li
     return sorted(set(found))
 
 
+def brokers_text(names: list[str]) -> str:
+    """Sorted names as a short text: runs of numbered names become ranges, `b-[01-24]`."""
+    groups: dict[tuple[str, int], list[str]] = {}
+    for name in names:
+        stem = name.rstrip(_DIGITS)
+        groups.setdefault((stem, len(name) - len(stem)), []).append(name)
+    parts = []
+    for (stem, width), some in sorted(groups.items()):
+        numbers = [int(name[len(stem) :]) for name in some] if width else []
+        is_run = len(numbers) >= _MIN_RUN and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        parts.append(f"{stem}[{some[0][len(stem) :]}-{some[-1][len(stem) :]}]" if is_run else ", ".join(some))
+    return ", ".join(parts) + (f" ({len(names)})" if len(names) >= _MIN_RUN else "")
+
+
+def _cell(key: str, value: object) -> object:
+    if not isinstance(value, list):
+        return value
+    return brokers_text(value) if key == "brokers" else ", ".join(value)
+
+
 def _print_long(routes: dict[str, TopicRoute], *, as_json: bool) -> None:
     rows = [
         {
@@ -102,5 +124,5 @@ def _print_long(routes: dict[str, TopicRoute], *, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    cells = [[", ".join(cell) if isinstance(cell, list) else cell for cell in row.values()] for row in rows]
+    cells = [[_cell(key, value) for key, value in row.items()] for row in rows]
     print_table(["TOPIC", "CLUSTER", "BROKERS", "READ", "WRITE", "PERM"], cells)

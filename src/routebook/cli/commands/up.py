@@ -16,10 +16,26 @@ _LAKE: Final = "Lake"
 @command("up")
 @serve_options
 @flag("--no-lake", heading=_LAKE, help="Run the NameServer only, like `serve`.")
+@option(
+    "--journal",
+    type=Path,
+    metavar="DIR",
+    multiple=True,
+    heading=_LAKE,
+    help="Journal folder of another NameServer to include in the lake; repeatable.",
+)
 @option("--every", type=float, metavar="SECONDS", heading=_LAKE, help="Pause between builds [10].")
 @option("--master", metavar="URL", heading=_LAKE, help="Spark master [local].")
 @option("--conf", metavar="KEY=VALUE", multiple=True, heading=_LAKE, help="A Spark setting; repeatable.")
-def up(*, options: ServeOptions, no_lake: bool, every: float | None, master: str | None, conf: tuple[str, ...]) -> int:
+def up(
+    *,
+    options: ServeOptions,
+    no_lake: bool,
+    journal: tuple[Path, ...],
+    every: float | None,
+    master: str | None,
+    conf: tuple[str, ...],
+) -> int:
     """Run a NameServer and keep a lake up to date with its journal.
 
     The lake is built by a separate process with a lower priority. The exit code is the NameServer's.
@@ -30,7 +46,9 @@ def up(*, options: ServeOptions, no_lake: bool, every: float | None, master: str
 
     home = options.home_folder()
     lake = home / "lake"
-    arguments = ["--journal", str(home / "journal"), "--lake", str(lake)]
+    arguments = ["--lake", str(lake)]
+    for folder in (home / "journal", *journal):
+        arguments += ["--journal", str(folder)]
     for name, value in (("--master", master), ("--every", every), *(("--conf", pair) for pair in conf)):
         arguments += [] if value is None else [name, str(value)]
     worker_command = [sys.executable, "-m", "routebook.cli.lake_worker", *arguments]

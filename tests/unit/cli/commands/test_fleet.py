@@ -61,7 +61,7 @@ def test_simulate_prints_a_summary(
     ("args", "message"),
     [
         (("simulate", "--out", "{tmp}", "--days", "0"), "0 days: must be greater than 0"),
-        (("simulate", "--out", "{tmp}", "--from", "yesterday"), "--from yesterday: not a time"),
+        (("simulate", "--out", "{tmp}", "--from", "soon"), "--from soon: not a time"),
         (("simulate", "--out", "{tmp}", "-s", "nothing"), "unknown scenario 'nothing'"),
         (("simulate",), "--out"),
         (("run", "--duration", "long"), "--duration: 'long' is not a duration"),

@@ -98,7 +98,7 @@ def test_lost_records_are_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        ("T", "--at", "yesterday"),
+        ("T", "--at", "soon"),
         ("T", "--at", "1", "--since", "1"),
         ("T", "--limit", "0"),
         ("T", "--http", "ftp://h"),

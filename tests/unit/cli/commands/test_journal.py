@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from routebook.events import Event, ServerStopped
+from routebook.journal.chain import link_of, without_link
 from routebook.journal.files import FolderFiles
 from routebook.journal.record import RecordEncoder
 from routebook.journal.segments import open_name
+from routebook.journal.write.audit import chain_at_end
 from routebook.journal.write.backlog import Pending
 from routebook.journal.write.open_segment import OpenSegment
 from routebook.journal.write.options import JournalOptions
@@ -26,6 +28,7 @@ ENCODER = RecordEncoder(ns="n", boot="b")
 def write(folder: Path, events: list[Event], *, first: int = 1, roll: bool = False) -> None:
     files = FolderFiles(folder)
     log = OpenSegment(files, options=JournalOptions())
+    log.chain = chain_at_end(files)
     at = [START_MS + (first + index) * 1000 for index in range(len(events))]
     log.commit(
         [
@@ -56,8 +59,8 @@ def test_tail_shows_the_newest(home: Path) -> None:
     ran = run("tail", "--home", home, "-n", 2)
     assert ran.code == 0
     first, second = ran.out.splitlines()
-    assert first.split()[:4] == [*format_time(START_MS + (LAST - 1) * 1000).split(), str(LAST - 1), "journal_hole"]
-    assert second.endswith("reason=SIGTERM")
+    assert first.split()[:4] == [*format_time(START_MS + (LAST - 1) * 1000).split(), str(LAST - 1), "controller_leader"]
+    assert second.split()[3] == "broker_set_state"
 
 
 def test_tail_json_prints_the_lines_unchanged(home: Path) -> None:
@@ -129,7 +132,9 @@ def test_export_to_a_file_equals_the_journal(home: Path, tmp_path: Path) -> None
     out = tmp_path / "all.jsonl"
     assert run("export", "--home", home, "--out", out).code == 0
     lines = [ENCODER.line(event, seq=n, at_ms=START_MS + n * 1000) for n, event in enumerate(EVERY_KIND, 1)]
-    assert out.read_bytes() == b"".join(lines)
+    exported = out.read_bytes().splitlines()
+    assert [without_link(line) for line in exported] == [line.rstrip(b"\n") for line in lines]
+    assert [n for n, line in enumerate(exported, 1) if link_of(line)] == [1, 11]
 
 
 def test_export_of_a_damaged_journal_exits_1(home: Path) -> None:
