@@ -20,6 +20,7 @@ export interface BrokerRow {
   since_ms: number | null;
   down_at_ms: number | null;
   reason: string | null;
+  read_only: boolean;
 }
 
 export interface Overview {
@@ -33,6 +34,8 @@ export interface Overview {
   brokers: { up: number; recovered: number; suspected: number; down: number };
   masters_missing: string[];
   masters_missing_total: number;
+  topics_lost: string[];
+  topics_lost_total: number;
   lookups_per_s: number;
   misses_per_s: number;
   requests_per_s: number;
@@ -141,6 +144,7 @@ export interface TopicSearch {
   total: number;
   matches: number;
   topics: TopicSummary[];
+  past: string[];
 }
 
 export interface TopicsPage {
@@ -199,6 +203,37 @@ export interface BrokerLoss {
   read_queues: number;
   members: number;
   has_other_members: boolean;
+  down_at_ms: number | null;
+}
+
+export interface Why {
+  topic: string;
+  at_ms: number;
+  has_route: boolean;
+  state: "available" | "reduced" | "read_only" | "none" | "unknown";
+  summary: string;
+  cause: { kind: string; broker: string | null; text: string; at_ms: number | null; seq: number | null; peer: string | null; who: string | null } | null;
+  evidence: { text: string; at_ms: number | null; seq: number | null }[];
+  advice: string;
+  brokers: string[];
+  valid_from_ms: number | null;
+  valid_to_ms: number | null;
+  certainty: Certainty;
+}
+
+export interface MaintenancePlan {
+  broker: string;
+  cluster: string;
+  at_ms: number;
+  safe: boolean;
+  topics: number;
+  topics_without_broker: string[];
+  topics_without_writes: string[];
+  write_queues: number;
+  members: number;
+  is_wiped: boolean;
+  reasons: { code: string; blocks: boolean; text: string }[];
+  steps: string[];
 }
 
 export interface TopicDemand {
@@ -322,6 +357,7 @@ export interface PeerStatus {
   failures: number;
   problem: string | null;
   total: number;
+  groups: number;
   lasting: number;
   differences: Disagreement[];
 }
@@ -335,12 +371,15 @@ export interface Compared {
   complete: boolean;
   differences: Disagreement[];
   total: number;
+  groups: number;
 }
 
 export interface LoginSession {
   authentication: boolean;
   who: string | null;
   admin: boolean;
+  access: string[];
+  limits: string[];
   csrf: string | null;
   expires_at_ms: number | null;
   hint: string | null;
@@ -442,3 +481,71 @@ export async function send<T>(method: "POST" | "DELETE", path: string, body?: un
 }
 
 export const name = encodeURIComponent;
+
+export interface ControllerOverview {
+  at_ms: number;
+  enabled: boolean;
+  node: {
+    group: string; node: string; address: string; engine: string; is_leader: boolean; leader: string | null; problem: string | null; unclean_elections: boolean;
+    live_brokers: number; peers: { id: string; address: string; leads: boolean; is_self: boolean }[];
+  } | null;
+  sets: number;
+  sets_without_master: number;
+  replicas_out_of_sync: number;
+}
+
+export interface ControllerReplica {
+  id: number;
+  addr: string;
+  is_master: boolean;
+  in_sync: boolean;
+  alive?: boolean;
+  epoch?: number | null;
+  max_offset?: number | null;
+  last_heartbeat_ms?: number | null;
+}
+
+export interface ControllerSet {
+  broker: string;
+  cluster: string;
+  master_id: number | null;
+  master_addr: string | null;
+  master_epoch: number;
+  sync_state_epoch: number;
+  replicas: ControllerReplica[];
+  since_ms?: number | null;
+  cause?: Cause | null;
+}
+
+export interface ControllerSets {
+  at_ms: number;
+  sets: ControllerSet[];
+  past: { sets: ControllerSet[]; led: boolean; certainty: Certainty } | null;
+}
+
+export interface Election {
+  seq: number;
+  at_ms: number;
+  kind: string;
+  cluster: string;
+  broker: string;
+  cause: string;
+  master_id: number | null;
+  master_addr: string | null;
+  before_id: number | null;
+  before_addr: string | null;
+  master_epoch: number;
+  in_sync: number[];
+  before_in_sync: number[];
+  unclean: boolean;
+  lost_at_ms: number | null;
+  candidates: { id: number; alive: boolean; epoch: number; max_offset: number; priority: number }[];
+  peer: string | null;
+  who: string | null;
+}
+
+export interface Elections {
+  elections: Election[];
+  more: boolean;
+  certainty: Certainty;
+}

@@ -8,23 +8,26 @@ import { AdminPage } from "./pages/admin.tsx";
 import { BrokerPage } from "./pages/broker.tsx";
 import { BrokersPage } from "./pages/brokers.tsx";
 import { ComparePage } from "./pages/compare.tsx";
+import { ControllerPage } from "./pages/controller.tsx";
 import { EventsPage } from "./pages/events.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { ReportsPage } from "./pages/reports.tsx";
 import { TopicPage } from "./pages/topic.tsx";
 import { TopicsPage } from "./pages/topics.tsx";
-import { duration } from "./time.ts";
+import { duration, setZone, zone } from "./time.ts";
 import { useTheme, type Theme } from "./theme.ts";
 import { usePlace, type Place } from "./url.ts";
 import { LoginDialog } from "./ui/login.tsx";
 import { Empty, Note } from "./ui/components.tsx";
 import { Icon, Sign, type IconName, type Tone } from "./ui/icons.tsx";
+import { NameServerMenu, UserMenu, ZoneButton } from "./ui/menus.tsx";
 import { Palette } from "./ui/palette.tsx";
 
 const NAV: { page: IconName & string; href: string; title: string }[] = [
   { page: "overview", href: "/", title: "Overview" },
   { page: "brokers", href: "/brokers", title: "Brokers" },
   { page: "topics", href: "/topics", title: "Topics" },
+  { page: "controller", href: "/controller", title: "Controller" },
   { page: "compare", href: "/compare", title: "Compare" },
   { page: "events", href: "/events", title: "Events" },
   { page: "reports", href: "/reports", title: "Reports" },
@@ -39,11 +42,12 @@ function pageOf(place: Place): [string, string, () => JSX.Element] {
     case "overview": return ["overview", "Overview", () => <OverviewPage query={place.query} />];
     case "brokers": return ["brokers", "Brokers", () => <BrokersPage query={place.query} />];
     case "topics": return ["topics", "Topics", () => <TopicsPage query={place.query} />];
+    case "controller": return ["controller", "Controller", () => <ControllerPage query={place.query} />];
     case "compare": return ["compare", "Compare", () => <ComparePage query={place.query} />];
     case "events": return ["events", "Events", () => <EventsPage query={place.query} />];
     case "reports": return ["reports", "Reports", () => <ReportsPage query={place.query} />];
     case "admin": return ["admin", "Admin", () => <AdminPage query={place.query} />];
-    default: return ["unknown", "Not found", () => <Empty title="Page not found.">Choose a page in the navigation.</Empty>];
+    default: return ["unknown", "Page not found", () => <NotFound />];
   }
 }
 
@@ -51,6 +55,7 @@ export function App(): JSX.Element {
   const place = usePlace();
   const [palette, setPalette] = useState(false);
   const [login, setLogin] = useState(false);
+  const [shown, setShown] = useState(zone());
   const main = useRef<HTMLElement>(null);
   const [page, title, content] = pageOf(place);
 
@@ -92,15 +97,26 @@ export function App(): JSX.Element {
       <header class="bar">
         <a class="brand" href="/" aria-label="Routebook: overview"><img src={mark} alt="" width="24" height="24" /></a>
         <button type="button" class="button jump" onClick={() => setPalette(true)}><Icon name="search" />Go to… <kbd>Ctrl K</kbd></button>
-        <div class="bar-end"><LinkChip /><ThemeButton /></div>
+        <div class="bar-end"><LinkChip /><NameServerMenu /><ZoneButton onPick={(next) => { setZone(next); setShown(next); }} /><UserMenu /><ThemeButton /></div>
       </header>
-      <main id="main" data-page={page} tabIndex={-1} ref={main}>
+      <main id="main" key={shown} data-page={page} tabIndex={-1} ref={main}>
         <Notices />
         {content()}
       </main>
       {palette ? <Palette onClose={() => setPalette(false)} /> : null}
       {login && page !== "admin" ? <LoginDialog onClose={() => setLogin(false)} /> : null}
     </div>
+  );
+}
+
+function NotFound(): JSX.Element {
+  return (
+    <>
+      <div class="head"><h1>Page not found</h1></div>
+      <div class="panel"><Empty title={`This console has no page ${location.pathname}.`}>
+        <div class="row top-gap center"><a class="button primary" href="/">Overview</a><a class="button" href="/brokers">Brokers</a><a class="button" href="/topics">Topics</a><a class="button" href="/schema">HTTP API</a></div>
+      </Empty></div>
+    </>
   );
 }
 

@@ -78,3 +78,21 @@ export interface Convergence extends Common {
   maxMs: number | null;
   slowest: { changeId: string; topic: string | null; broker: string | null; firstAt: string; lastAt: string; nameservers: number; spreadMs: number }[];
 }
+
+export interface ControllerReport extends Common {
+  failovers: number;
+  failoverP50S: number | null;
+  failoverMaxS: number | null;
+  withoutMasterS: number;
+  unclean: number;
+  causes: { cause: string; elections: number }[];
+  sets: {
+    cluster: string; broker: string; elections: number; failovers: number; longestFailoverS: number | null; withoutMasterS: number; withoutMaster: boolean; unclean: number;
+    outOfSyncS: number; outOfSync: number[];
+  }[];
+  elections: {
+    at: string; ns: string; cluster: string; broker: string; outcome: string; cause: string; unclean: boolean; masterId: number | null; beforeId: number | null; masterEpoch: number;
+    failoverS: number | null;
+  }[];
+  truncated: boolean;
+}

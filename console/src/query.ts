@@ -37,6 +37,14 @@ export function useQuery<T>(key: string | null, query: (signal: AbortSignal) => 
     return () => abort.abort();
   }, [key, turn, returns]);
 
+  // The history index is built in the background after a start: ask again until it is there.
+  const building = found.problem?.status === 503 && found.problem.message.includes("being built");
+  useEffect(() => {
+    if (!building) return;
+    const timer = setTimeout(() => setTurn((count) => count + 1), 2000);
+    return () => clearTimeout(timer);
+  }, [building, found]);
+
   useEffect(() => {
     if (key === null || options.everyMs === undefined) return;
     const timer = setInterval(() => { if (!document.hidden) setTurn((count) => count + 1); }, options.everyMs);

@@ -7,7 +7,7 @@ import { describe, describeStep } from "../src/labels.ts";
 
 const row = (name: string, id: number, more: Partial<BrokerRow> = {}): BrokerRow => ({
   key: `${name}#${id}`, name, id, addr: `10.0.0.${id}:10911`, cluster: "c1", zone: "north", role: id === 0 ? "master" : "slave", state: "up",
-  last_seen_ms: 0, timeout_ms: 1, version: "5.5.0", data_version: 1, topics: 3, since_ms: 0, down_at_ms: null, reason: null, ...more,
+  last_seen_ms: 0, timeout_ms: 1, version: "5.5.0", data_version: 1, topics: 3, since_ms: 0, down_at_ms: null, reason: null, read_only: false, ...more,
 });
 const none: BrokerFilter = { q: "", state: "", cluster: "", zone: "", role: "" };
 const keys = (rows: BrokerRow[]): string[] => rows.map((one) => one.key);

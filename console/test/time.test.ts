@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, DAY, duration, fromUrl, HOUR, marks, MINUTE, SECOND, shortAge, utc } from "../src/time.ts";
+import { readFileSync } from "node:fs";
+import { ago, clock, DAY, duration, fromUrl, HOUR, marks, MINUTE, moment, parseTime, SECOND, setZone, shortAge, toInput, utc, zoneName } from "../src/time.ts";
+
+/** The same cases as tests/unit/test_times.py. */
+const shared = JSON.parse(readFileSync("test/time_cases.json", "utf-8")) as { now: string; cases: [string, string | null][] };
 
 test("a duration has at most two units and omits zeros", () => {
   assert.equal(duration(0), "0 s");
@@ -27,7 +31,7 @@ test("a time within two seconds is now", () => {
 test("a time in a URL is ms or ISO 8601", () => {
   assert.equal(fromUrl("1794795018682"), 1794795018682);
   assert.equal(fromUrl("2026-11-16T02:10:18.682Z"), 1794795018682);
-  assert.equal(fromUrl("yesterday"), null);
+  assert.equal(fromUrl("soon"), null);
   assert.equal(fromUrl(""), null);
   assert.equal(fromUrl(null), null);
 });
@@ -48,4 +52,24 @@ test("an axis has few ticks, on round times, within its range", () => {
 test("midnight shows the date", () => {
   const noon = new Date(2026, 10, 14, 12).getTime();
   assert.deepEqual(marks(noon, noon + 2 * DAY, 5).map((one) => one.label), ["12:00", "Nov 15", "12:00", "Nov 16", "12:00"]);
+});
+
+test("typed times follow the rules of the server", () => {
+  setZone("utc");
+  for (const [text, wanted] of shared.cases) assert.equal(parseTime(text, Date.parse(shared.now)), wanted === null ? null : Date.parse(wanted), text);
+  setZone("local");
+});
+
+test("a typed time is in the chosen zone", () => {
+  const noon = new Date(2026, 10, 14, 12).getTime();
+  assert.equal(parseTime("03:12", noon), new Date(2026, 10, 14, 3, 12).getTime());
+  assert.equal(parseTime(toInput(noon), noon + DAY), noon);
+  assert.equal(parseTime("03:12Z", Date.UTC(2026, 10, 14, 12)), Date.UTC(2026, 10, 14, 3, 12));
+});
+
+test("times are shown in the chosen zone", () => {
+  const at = Date.UTC(2026, 10, 14, 3, 12, 9);
+  setZone("utc");
+  assert.deepEqual([clock(at), moment(at, at + DAY), zoneName(at)], ["03:12:09", "Nov 14, 03:12:09", "UTC"]);
+  setZone("local");
 });

@@ -28,6 +28,7 @@ PAGES: Final = {
     "broker": "/brokers/story-a",
     "topics": "/topics",
     "topic": "/topics/story",
+    "controller": "/controller",
     "compare": "/compare",
     "events": "/events",
     "reports": "/reports",

@@ -88,6 +88,7 @@ def test_wrong_secrets_are_rejected_alike_and_counted(ns: Process) -> None:
             ("", ""),
             ("root", ""),
             ("ro\u20act", "\u20ac"),
+            *[("root", "wrong")] * 3,  # five for root in all
         ):
             answer = client.post("/v1/session", json={"access_key": access_key, "secret_key": secret})
             refused(answer, 401, "bad-credentials")
@@ -95,6 +96,8 @@ def test_wrong_secrets_are_rejected_alike_and_counted(ns: Process) -> None:
         limited = client.post("/v1/session", json={"access_key": ADMIN[0], "secret_key": ADMIN[1]})
         problem = refused(limited, 429, "too-many-attempts")
         assert 0 < problem["retry_after_s"] <= 60
+        other = client.post("/v1/session", json={"access_key": "nobody", "secret_key": "wrong"})
+        refused(other, 401, "bad-credentials")  # another key from the same address is not limited
     with httpx.Client(base_url=url, auth=ADMIN) as program:
         denied = [r for r in program.get("/v1/records").json()["records"] if r["kind"] == "request_denied"]
     assert any("login failed as root" in record["fields"]["why"] for record in denied)

@@ -13,7 +13,7 @@ from routebook.console import ASSETS
 from tests.support.process import serving
 
 PAGES = (
-    *("/", "/brokers", "/topics", "/compare", "/events", "/reports", "/admin"),
+    *("/", "/brokers", "/topics", "/controller", "/compare", "/events", "/reports", "/admin"),
     *("/brokers/broker-a", "/brokers/a%2Fb", "/topics/%25RETRY%25group", "/topics/%3Cscript%3E", "/topics/%E2%82%AC"),
 )
 

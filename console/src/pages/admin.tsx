@@ -1,21 +1,15 @@
 /** Admin actions: each shows its effect first, then applies it and is recorded. */
 
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { get, logout, name as enc, ApiError, send, session, type AdminAnswer, type Setting } from "../api.ts";
+import { useMemo, useState } from "preact/hooks";
+import { get, logout, name as enc, send, session, type Setting } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { identityChanged, state, useLive } from "../live.ts";
 import { setQuery } from "../url.ts";
-import { Badge, Choice, count, Empty, Note, Panel, plural, Problem, sentence, Time, Loading, Scroll } from "../ui/components.tsx";
+import { Badge, Choice, Command, Empty, Note, Panel, plural, Problem, ReadOnly, sentence, Time, Loading, Scroll } from "../ui/components.tsx";
+import { Confirm, type Action } from "../ui/confirm.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { LoginForm } from "../ui/login.tsx";
-
-interface Action {
-  title: string;
-  danger?: boolean;
-  run: (dry: boolean) => Promise<AdminAnswer>;
-  done: () => void;
-}
 
 type Tab = "kv" | "settings" | "brokers" | "topics";
 const TABS: { value: Tab; label: string }[] = [
@@ -35,7 +29,8 @@ export function AdminPage({ query }: { query: URLSearchParams }): JSX.Element {
       </div>
       {found.problem !== null && current === null ? <Problem problem={found.problem} again={found.again} />
         : current === null ? <Loading lines={5} />
-        : !current.authentication ? <Off hint={current.hint} />
+        : !current.admin && tab === "settings" && (!current.authentication || current.access.includes("admin_read")) ? <SettingsPanel act={setAction} q={query.get("q") ?? ""} readOnly />
+        : !current.authentication ? <><Off hint={current.hint} /><p><a href="/admin?tab=settings">Show all settings</a></p></>
         : current.who === null ? <div class="narrow-panel"><Panel title="Log in"><div class="stack"><p class="muted">Use an admin's access key. Changes are recorded under its name.</p><LoginForm onDone={found.again} /></div></Panel></div>
         : !current.admin ? <Note tone="warn"><strong>{current.who} is not an admin.</strong> {current.hint ?? "Log in as an admin to make changes."}</Note>
         : <>
@@ -47,73 +42,35 @@ export function AdminPage({ query }: { query: URLSearchParams }): JSX.Element {
   );
 }
 
+function secret(): string {
+  return [...crypto.getRandomValues(new Uint8Array(24))].map((one) => one.toString(16).padStart(2, "0")).join("");
+}
+
 function Off({ hint }: { hint: string | null }): JSX.Element {
+  const snippet = useMemo(() => `anonymous = ["route_read"]
+
+[[identity]]
+name = "ops"
+secret = "${secret()}"
+access = ["admin_write"]
+
+[[identity]]
+name = "brokers"
+secret = "${secret()}"
+access = ["broker_control"]
+`, []);
   return (
     <Panel title="Admin actions are disabled">
       <div class="stack">
-        <p>{sentence(hint ?? "authentication is off")}</p>
-        <p class="muted">The command line and mqadmin still work.</p>
+        <p>{sentence(hint ?? "authentication is off")} The command line and mqadmin work without it.</p>
+        <p>1. Create <code>ids.toml</code>, readable by the server's user only (<code>chmod 600 ids.toml</code>). The secret below was generated in this page and is stored nowhere:</p>
+        <Command text={snippet} />
+        <p>2. Restart with it, then log in here as <code>ops</code>:</p>
+        <Command text="routebook serve -D routebook.auth.file=ids.toml" />
+        <p class="small muted">Clients continue to look up routes without keys (<code>anonymous</code>). Brokers need the keys of <code>brokers</code> before the restart.</p>
       </div>
     </Panel>
   );
-}
-
-/** Dry run, preview, confirm, apply. */
-function Confirm({ action, onClose }: { action: Action; onClose: () => void }): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [preview, setPreview] = useState<AdminAnswer | null>(null);
-  const [done, setDone] = useState<AdminAnswer | null>(null);
-  const [problem, setProblem] = useState<ApiError | null>(null);
-  const [busy, setBusy] = useState(false);
-  const failed = (what: unknown): void => { setBusy(false); setProblem(what instanceof ApiError ? what : new ApiError(0, null, String(what), null)); };
-  useEffect(() => {
-    dialog.current?.showModal();
-    action.run(true).then(setPreview, failed);
-  }, []);
-  const apply = (): void => {
-    setBusy(true);
-    setProblem(null);
-    action.run(false).then((answer) => { setBusy(false); setDone(answer); action.done(); }, failed);
-  };
-  const shown = done ?? preview;
-  return (
-    <dialog ref={dialog} onClose={onClose} aria-labelledby="confirm-title" data-testid="confirm">
-      <div class="dialog-in stack">
-        <h2 id="confirm-title">{action.title}</h2>
-        {problem === null ? null : <Problem problem={problem} />}
-        {shown === null ? (problem === null ? <Loading /> : null) : <>
-          {done === null
-            ? <p>{shown.total === 0 ? "No changes." : `${plural(shown.total, "change")}:`}</p>
-            : <Note tone={done.done ? "ok" : "warn"}>{done.done ? <>Applied and recorded{done.seq === null ? "" : <> as <a href={`/events?group=admin`}>record {done.seq}</a></>}.</> : "Nothing changed."}</Note>}
-          <Changes answer={shown} />
-          {shown.notes.map((note) => <Note key={note} tone="warn">{sentence(note)}</Note>)}
-        </>}
-        <div class="row end">
-          <button type="button" class="button" onClick={() => dialog.current?.close()}>{done === null ? "Cancel" : "Close"}</button>
-          {done === null ? <button type="button" class={`button ${action.danger ? "danger" : "primary"}`} disabled={preview === null || busy || preview.total === 0} onClick={apply} data-testid="do-it">{busy ? "Applying…" : action.title}</button> : null}
-        </div>
-      </div>
-    </dialog>
-  );
-}
-
-function Changes({ answer }: { answer: AdminAnswer }): JSX.Element | null {
-  if (answer.changes.length === 0) return null;
-  return (
-    <Scroll label="Changes" class="changes"><table class="plain">
-      <thead><tr><th>What</th><th>Before</th><th>After</th></tr></thead>
-      <tbody>{answer.changes.map((one) => (
-        <tr key={one.what}><td class="break">{one.what}</td>
-          <td class={valueClass(one.before)}>{one.before === null ? <span class="muted">none</span> : <><Icon name="minus" size={12} /> {one.before}</>}</td>
-          <td class={valueClass(one.after)}>{one.after === null ? <span class="muted">none</span> : <><Icon name="plus" size={12} /> {one.after}</>}</td></tr>
-      ))}</tbody>
-    </table>{answer.total > answer.changes.length ? <p class="small muted in">and {count(answer.total - answer.changes.length)} more</p> : null}</Scroll>
-  );
-}
-
-/** Short values do not wrap. */
-function valueClass(value: string | null): string {
-  return (value ?? "").length > 24 ? "break mono" : "nowrap";
 }
 
 type Act = (action: Action) => void;
@@ -153,7 +110,7 @@ function KvPanel({ act }: { act: Act }): JSX.Element {
   );
 }
 
-function SettingsPanel({ act, q }: { act: Act; q: string }): JSX.Element {
+function SettingsPanel({ act, q, readOnly = false }: { act: Act; q: string; readOnly?: boolean }): JSX.Element {
   const found = useQuery("settings", (signal) => get<{ settings: Setting[] }>("/v1/settings", {}, signal));
   const [edits, setEdits] = useState<Record<string, string>>({});
   if (found.problem !== null) return <Problem problem={found.problem} again={found.again} />;
@@ -163,15 +120,15 @@ function SettingsPanel({ act, q }: { act: Act; q: string }): JSX.Element {
   const many = Object.keys(changed).length;
   const again = (): void => { setEdits({}); found.again(); };
   return (
-    <Panel title="Run-time settings" flush aside={<>
+    <Panel title={readOnly ? "Settings" : "Run-time settings"} flush aside={<>
       <input type="search" placeholder="Filter" aria-label="Filter settings" value={q} onInput={(event) => setQuery({ q: event.currentTarget.value })} />
-      <button type="button" class="button primary" disabled={many === 0} onClick={() => act({ title: `Change ${plural(many, "setting")}`, done: again, run: (dry_run) => send("POST", "/v1/admin/settings", { values: changed, dry_run }) })}>Review {many > 0 ? plural(many, "change") : "changes"}…</button>
+      {readOnly ? null : <button type="button" class="button primary" disabled={many === 0} onClick={() => act({ title: `Change ${plural(many, "setting")}`, done: again, run: (dry_run) => send("POST", "/v1/admin/settings", { values: changed, dry_run }) })}>Review {many > 0 ? plural(many, "change") : "changes"}…</button>}
     </>}>
       <Scroll label="Settings"><table class="plain settings">
         <thead><tr><th>Setting</th><th>Value</th><th>Default</th><th>What it does</th></tr></thead>
         <tbody>{[...wanted].sort((a, b) => Number(b.changes === "at run time") - Number(a.changes === "at run time")).map((one) => (
           <tr key={one.key}><td class="mono break">{one.key}{one.origin === null ? null : <div class="small muted">set by {one.origin}</div>}</td>
-            <td>{one.changes !== "at run time" ? <span class="break mono">{one.value}<span class="muted small"> ({one.changes})</span></span>
+            <td>{readOnly || one.changes !== "at run time" ? <span class="break mono">{one.value}<span class="muted small"> ({one.changes})</span></span>
               : one.values === "true or false"
                 ? <select aria-label={one.key} value={edits[one.key] ?? one.value} onChange={(event) => setEdits({ ...edits, [one.key]: event.currentTarget.value })}><option>true</option><option>false</option></select>
                 : <input type="text" class="short mono" aria-label={one.key} value={edits[one.key] ?? one.value} onInput={(event) => setEdits({ ...edits, [one.key]: event.currentTarget.value })} />}
@@ -196,7 +153,7 @@ function WritePanel({ act }: { act: Act }): JSX.Element {
     <Panel title="Write permission" flush aside={<input type="search" placeholder="Filter" aria-label="Filter brokers" value={q} onInput={(event) => setQ(event.currentTarget.value)} />}>
       <p class="in muted">Remove write permission so that producers move to other brokers before this one stops. It lasts until it is restored, or until the broker registers a newer topic configuration.</p>
       {names.length === 0 ? <Empty title="No brokers match." /> : <ul class="list tall">{names.map((row) => (
-        <li key={row.name} data-key={row.name}><span class="grow clip">{row.name}</span><span class="muted small nowrap">{plural(row.topics, "topic")}</span><span class="row nowrap">{button(row.name, "wipe")}{button(row.name, "restore")}</span></li>
+        <li key={row.name} data-key={row.name}><span class="grow clip">{row.name} {row.read_only ? <ReadOnly /> : null}</span><span class="muted small nowrap">{plural(row.topics, "topic")}</span><span class="row nowrap">{button(row.name, "wipe")}{button(row.name, "restore")}</span></li>
       ))}</ul>}
     </Panel>
   );

@@ -2,13 +2,14 @@
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { get, name as enc, type BrokerBeats, type BrokerDay, type BrokerLoss, type BrokerRow, type BrokerSessions, type Session, type TopicsPage } from "../api.ts";
+import { get, name as enc, type BrokerBeats, type BrokerDay, type BrokerLoss, type BrokerRow, type BrokerSessions, type MaintenancePlan, type Session, type TopicsPage } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { now, state, useLive } from "../live.ts";
-import { duration, fromUrl, HOUR, MINUTE, SECOND } from "../time.ts";
-import { setQuery, topicHref } from "../url.ts";
-import { Badge, HeartbeatAge, Choice, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, StateBadge, Time, CertaintyNote, Loading, Scroll } from "../ui/components.tsx";
+import { DAY, duration, fromUrl, HOUR, MINUTE, SECOND } from "../time.ts";
+import { brokerHref, setQuery, topicHref } from "../url.ts";
+import { Badge, Command, HeartbeatAge, Choice, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, sentence, ShareBar, shareTone, StateBadge, Time, CertaintyNote, Loading, Scroll } from "../ui/components.tsx";
 import { Icon, Sign } from "../ui/icons.tsx";
+import { RangePicker } from "../ui/range.tsx";
 import { HeartbeatGaps, Timeline, type Lane } from "../ui/timeline.tsx";
 import { REASON, role } from "../labels.ts";
 
@@ -17,11 +18,16 @@ export function BrokerPage({ name, query }: { name: string; query: URLSearchPara
   const members = [...state.brokers.values()].filter((row) => row.name === name).sort((a, b) => a.id - b.id);
   const first = members[0];
   const at = fromUrl(query.get("at"));
-  const days = [1, 7, 30].includes(Number(query.get("days"))) ? Number(query.get("days")) : 1;
+  const [since, until] = [fromUrl(query.get("since")), fromUrl(query.get("until"))];
+  const zoom: [number, number] | null = since !== null && until !== null && since < until ? [since, until] : null;
+  const wanted = zoom === null ? 1 : Math.min(366, Math.ceil((now() - zoom[0]) / DAY));
+  const days = zoom !== null ? [1, 7, 30, 90, 366].find((one) => one >= wanted) ?? 366 : [1, 7, 30].includes(Number(query.get("days"))) ? Number(query.get("days")) : 1;
   const there = members.filter((row) => row.state !== "down");
   // Sessions are queried again when a member joins or leaves.
   const turn = members.map((row) => `${row.key}${row.state === "down"}${row.since_ms ?? ""}`).join();
   const sessions = useQuery(`sessions ${days} ${turn}`, (signal) => get<BrokerSessions>(`/v1/brokers/${enc(name)}/sessions`, { days }, signal), { everyMs: MINUTE, keep: true });
+  const unknown = members.length === 0 && sessions.problem?.status === 404;
+  if (unknown) return <UnknownBroker name={name} />;
   return (
     <>
       <div class="head">
@@ -30,13 +36,15 @@ export function BrokerPage({ name, query }: { name: string; query: URLSearchPara
       </div>
       {first !== undefined && there.length > 0 && !there.some((row) => row.id === 0)
         ? <Note tone="bad"><strong>No master.</strong> {there.some((row) => row.role === "acting") ? "A slave acts as master: its topics can be read but not written." : "Its topics accept no writes until a master registers."}</Note> : null}
+      {members.some((row) => row.read_only) ? <Note tone="warn"><strong>Read-only.</strong> No topic of this broker accepts writes. <a href="/admin?tab=brokers">Restore write permission</a></Note> : null}
       {state.overview === null ? <Loading lines={3} />
         : members.length === 0 ? <Note tone="warn">No broker with this name is registered. Its history is shown below.</Note>
         : <div class="members">{members.map((row) => <MemberCard key={row.key} row={row} />)}</div>}
 
-      <Panel title="Uptime" aside={<Choice label="Span" value={String(days)} options={[{ value: "1", label: "24 h" }, { value: "7", label: "7 days" }, { value: "30", label: "30 days" }]} onPick={(value) => setQuery({ days: value === "1" ? null : value })} />}>
+      <Panel title="Uptime" aside={<>{zoom !== null ? null : <Choice label="Span" value={String(days)} options={[{ value: "1", label: "24 h" }, { value: "7", label: "7 days" }, { value: "30", label: "30 days" }]} onPick={(value) => setQuery({ days: value === "1" ? null : value })} />}
+        <RangePicker from={zoom?.[0] ?? now() - days * DAY} to={zoom?.[1] ?? now()} chosen={zoom !== null} onPick={(range) => setQuery({ since: range === null ? null : String(range[0]), until: range === null ? null : String(range[1]) }, "push")} /></>}>
         {sessions.problem !== null && sessions.value === null ? <Problem problem={sessions.problem} again={sessions.again} />
-          : sessions.value === null ? <Loading /> : <UpDown found={sessions.value} at={at} />}
+          : sessions.value === null ? <Loading /> : <UpDown found={sessions.value} at={at} zoom={zoom} />}
       </Panel>
       <div class="cols">
         <div class="c7 stack">
@@ -44,8 +52,8 @@ export function BrokerPage({ name, query }: { name: string; query: URLSearchPara
           <BeatsPanel name={name} members={members} />
         </div>
         <div class="c5 stack">
-          <LossPanel name={name} topics={first?.topics ?? 0} />
-          <TopicsPanel name={name} />
+          <LossPanel name={name} topics={first?.topics ?? 0} down={there.length === 0} />
+          {there.length === 0 ? null : <><RestartPanel name={name} topics={first?.topics ?? 0} /><TopicsPanel name={name} /></>}
         </div>
       </div>
     </>
@@ -110,7 +118,7 @@ function byAddress(found: BrokerSessions): Machine[] {
   return [...machines.values()].sort((a, b) => a.id - b.id || a.addr.localeCompare(b.addr));
 }
 
-function UpDown({ found, at }: { found: BrokerSessions; at: number | null }): JSX.Element {
+function UpDown({ found, at, zoom }: { found: BrokerSessions; at: number | null; zoom: [number, number] | null }): JSX.Element {
   const gaps = useMemo(() => unseen(found), [found]);
   const lanes: Lane[] = byAddress(found).map((member) => {
     const sorted = member.sessions;
@@ -129,7 +137,7 @@ function UpDown({ found, at }: { found: BrokerSessions; at: number | null }): JS
   const days = found.members.flatMap((member) => member.days.map((day) => ({ ...day, member })));
   return (
     <div class="stack">
-      <Timeline label={`Uptime of the members of ${found.broker}`} lanes={lanes} from={found.from_ms} to={found.to_ms} unseen={gaps} at={at}
+      <Timeline label={`Uptime of the members of ${found.broker}`} lanes={lanes} from={zoom?.[0] ?? found.from_ms} to={zoom?.[1] ?? found.to_ms} unseen={gaps} at={at} onZoom={(from, to) => setQuery({ since: String(from), until: String(to) }, "push")}
         onPick={(ms) => setQuery({ at: String(ms) })} />
       <p class="small muted row legend"><span><span class="key ok" />up</span> <span><span class="key bad low" />down</span> <span><span class="key none" />down, planned</span> <span><span class="key hatch" />not observed</span>
         {at === null ? null : <span class="at-note">selected: <Time ms={at} /> · <a href={`/events?at=${at}`}>events</a> · <a href={`/brokers?at=${at}`}>fleet at that time</a> · <button type="button" class="textual" onClick={() => setQuery({ at: null })}>clear</button></span>}</p>
@@ -154,8 +162,7 @@ function DaysTable({ found }: { found: BrokerSessions }): JSX.Element {
           const share = cell.up_ms / cell.observed_ms;
           return (
             <td key={one.addr}><span class="row day-cell">
-              <Sign tone={share >= 0.9995 ? "ok" : share >= 0.99 ? "warn" : "bad"} /><span class="num">{percent(share)}</span>
-              <svg width="72" height="6" viewBox="0 0 72 6" aria-hidden="true"><rect class="fill-bad" width="72" height="6" rx="2" /><rect class="fill-ok" width={72 * share} height="6" rx="2" /></svg>
+              <Sign tone={shareTone(share)} /><span class="num">{percent(share)}</span><ShareBar share={share} />
               <span class="muted small">{cell.outages === 0 ? "" : plural(cell.outages, "outage")}</span></span></td>
           );
         })}</tr>
@@ -217,11 +224,52 @@ function BeatsPanel({ name, members }: { name: string; members: BrokerRow[] }): 
   );
 }
 
-function LossPanel({ name, topics }: { name: string; topics: number }): JSX.Element {
-  const loss = useQuery(`loss ${name} ${topics}`, (signal) => get<BrokerLoss>(`/v1/brokers/${enc(name)}/loss`, { limit: 40 }, signal), { keep: true });
+/** A name that was never registered: a message, and brokers with similar names. */
+function UnknownBroker({ name }: { name: string }): JSX.Element {
+  const part = name.toLowerCase().replace(/[-_]?\d+$/, "");
+  const similar = [...new Set([...state.brokers.values()].map((row) => row.name))].filter((one) => one.toLowerCase().includes(part) || part.includes(one.toLowerCase())).sort().slice(0, 8);
+  return (
+    <>
+      <div class="head"><div class="grow"><span class="crumb"><a href="/brokers">Brokers</a></span><h1>{name}</h1></div></div>
+      <div class="panel"><Empty title={`No broker with the name ${name} has registered.`}>
+        {similar.length > 0 ? <div class="names top-gap center">{similar.map((one) => <a key={one} href={brokerHref(one)}>{one}</a>)}</div> : null}
+        <div class="row top-gap center"><a class="button primary" href="/brokers">All brokers</a><a class="button" href={`/topics?q=${encodeURIComponent(name)}`}>Topics with this name</a></div>
+      </Empty></div>
+    </>
+  );
+}
+
+/** Whether the broker can be restarted now: the same answer as `routebook maintenance plan`. */
+function RestartPanel({ name, topics }: { name: string; topics: number }): JSX.Element {
+  const plan = useQuery(`plan ${name} ${topics}`, (signal) => get<MaintenancePlan>(`/v1/brokers/${enc(name)}/maintenance`, {}, signal), { everyMs: 30 * SECOND, keep: true });
+  const { value } = plan;
+  return (
+    <Panel title="Restart" aside={value === null ? "" : <span data-testid="safe"><Badge tone={value.safe ? "ok" : "bad"}>{value.safe ? "safe now" : "not safe now"}</Badge></span>}>
+      {value === null ? plan.problem !== null ? <Problem problem={plan.problem} again={plan.again} /> : <Loading /> : (
+        <div class="stack">
+          <ul class="reasons">{value.reasons.map((one) => <li key={one.code}><Sign tone={one.blocks ? "bad" : "none"} /><span class="break">{sentence(one.text)}</span></li>)}</ul>
+          <details><summary>Steps of a restart</summary><ol class="steps top-gap">{value.steps.map((step) => <li key={step}>{step.startsWith("routebook ") ? <Command text={step} /> : sentence(step)}</li>)}</ol></details>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function LossPanel({ name, topics, down }: { name: string; topics: number; down: boolean }): JSX.Element {
+  const loss = useQuery(`loss ${name} ${topics} ${String(down)}`, (signal) => get<BrokerLoss>(`/v1/brokers/${enc(name)}/loss`, { limit: 40 }, signal), { keep: true });
   if (loss.problem !== null) return <Panel title="Impact if this broker goes down">{loss.problem.status === 404 ? <Empty title="Not registered: no impact." /> : <Problem problem={loss.problem} />}</Panel>;
   if (loss.value === null) return <Panel title="Impact if this broker goes down"><Loading /></Panel>;
-  const { only_here, writes_only_here, write_queues, read_queues, has_other_members } = loss.value;
+  const { only_here, writes_only_here, write_queues, read_queues, has_other_members, down_at_ms } = loss.value;
+  if (down_at_ms !== null) {
+    return (
+      <Panel title="What went down with it" aside={<Time ms={down_at_ms} />}>
+        <div class="stack">
+          <p>It had {plural(loss.value.topics, "topic")}. {only_here.total === 0 ? "All of them have a route on another broker." : ""}</p>
+          <LossNames tone="bad" title={`no route now`} found={only_here} />
+        </div>
+      </Panel>
+    );
+  }
   return (
     <Panel title="Impact if this broker goes down">
       <div class="stack">

@@ -7,8 +7,9 @@ import { useQuery } from "../query.ts";
 import { useLive } from "../live.ts";
 import { duration, SECOND } from "../time.ts";
 import { brokerHref, setQuery, topicHref } from "../url.ts";
-import { Badge, count, Empty, Note, Panel, plural, Problem, Time, Loading, Scroll } from "../ui/components.tsx";
+import { Badge, Command, count, Empty, Note, Panel, plural, Problem, Time, Loading, Scroll } from "../ui/components.tsx";
 import { Icon, type Tone } from "../ui/icons.tsx";
+import { permission } from "../labels.ts";
 
 const TONES: Record<PeerStatus["state"], Tone> = { agrees: "ok", differs: "warn", diverged: "bad", unreachable: "bad", unknown: "none" };
 const WORDS: Record<PeerStatus["state"], string> = {
@@ -34,7 +35,7 @@ function Peers(): JSX.Element {
       <Panel title="Peers">
         <Empty title="No peers are configured.">
           Configured peers are compared continuously, and a divergence is recorded as an event:
-          <code class="command top-gap">routebook serve -D routebook.peers=HOST:PORT,HOST:PORT</code>
+          <Command text="routebook serve -D routebook.peers=HOST:PORT,HOST:PORT" />
         </Empty>
       </Panel>
     );
@@ -57,7 +58,7 @@ function Peers(): JSX.Element {
         ))}</tbody>
       </table></Scroll>
       {peers.value.peers.filter((one) => one.peer === open || (open === null && one.state === "diverged")).map((one) => (
-        <div key={one.peer}><h3 class="in">Differences to {one.peer}</h3><Differences found={one.differences} total={one.total} /></div>
+        <div key={one.peer}><h3 class="panel-title">Differences to {one.peer}</h3><Differences found={one.differences} groups={one.groups} /></div>
       ))}
     </Panel>
   );
@@ -97,18 +98,19 @@ function Other({ address }: { address: string }): JSX.Element {
         {busy && found === null ? <Loading /> : null}
         {found === null ? null : <>
           <Note tone={found.agree ? "ok" : "warn"}>
-            <strong>{found.agree ? "Both have the same routes." : `${plural(found.total, "difference")}.`}</strong>{" "}
+            <strong>{found.agree ? "Both have the same routes." : `${plural(found.total, "difference")}${found.groups < found.total ? ` in ${plural(found.groups, "group")}` : ""}.`}</strong>{" "}
             Compared {plural(found.compared.brokers, "broker")} and {plural(found.compared.topics, "topic")} at <Time ms={found.at_ms} /> in {duration(found.took_ms)}.
             {found.complete ? "" : " There are too many topics to compare all of them."}
           </Note>
-          {found.agree ? null : <Differences found={found.differences} total={found.total} />}
+          {found.agree ? null : <Differences found={found.differences} groups={found.groups} />}
         </>}
       </div>
     </Panel>
   );
 }
 
-function Differences({ found, total }: { found: Disagreement[]; total: number }): JSX.Element {
+/** Topics that differ in the same way are one row; `groups` counts all rows. */
+function Differences({ found, groups }: { found: Disagreement[]; groups: number }): JSX.Element {
   const sides = [...new Set(found.flatMap((one) => Object.keys(one.values)))];
   return (
     <Scroll label="Differences"><table class="plain">
@@ -116,12 +118,18 @@ function Differences({ found, total }: { found: Disagreement[]; total: number })
       <tbody>{found.map((one, index) => (
         <tr key={index}>
           <td><span class="tag">{one.kind}</span></td>
-          <td class="break">{["topic", "queues", "permission", "order"].includes(one.kind) ? <a href={topicHref(one.subject)}>{one.subject}</a> : <a href={brokerHref(one.subject)}>{one.subject}</a>}
-            {(one.topics ?? []).length > 0 ? <div class="small muted">{plural((one.topics ?? []).length, "topic")}: {(one.topics ?? []).slice(0, 4).join(", ")}{(one.topics ?? []).length > 4 ? "…" : ""}</div> : null}</td>
-          {sides.map((side) => { const value = one.values[side]; return <td key={side} class="break mono">{value === null || value === undefined ? <Badge tone="none">missing</Badge> : value}</td>; })}
+          <td class="break">{one.kind === "order" ? <a href={topicHref(one.subject)}>{one.subject}</a>
+            : ["kv", "setting"].includes(one.kind) ? one.subject : <a href={brokerHref(one.subject.split(" id ")[0] ?? one.subject)}>{one.subject}</a>}
+            <TopicNames names={one.topics ?? []} /></td>
+          {sides.map((side) => { const value = one.values[side]; return <td key={side} class={one.kind === "permission" || (value ?? "").length < 26 ? "nowrap" : "break mono"}>{value === null || value === undefined ? <Badge tone="none">missing</Badge> : one.kind === "permission" ? permission(Number(value)) : value}</td>; })}
           <td class="small">{(one.stale ?? []).length > 0 ? `stale: ${(one.stale ?? []).join(", ")}` : ""}{one.because === undefined ? "" : ` ${one.because}`}</td>
         </tr>
       ))}</tbody>
-    </table>{total > found.length ? <p class="in muted small">and {count(total - found.length)} more</p> : null}</Scroll>
+    </table>{groups > found.length ? <p class="in muted small">and {plural(groups - found.length, "more row")}</p> : null}</Scroll>
   );
+}
+
+function TopicNames({ names }: { names: string[] }): JSX.Element | null {
+  if (names.length === 0) return null;
+  return <div class="small muted">{plural(names.length, "topic")}: {names.slice(0, 4).map((one, index) => <span key={one}>{index > 0 ? ", " : ""}<a href={topicHref(one)}>{one}</a></span>)}{names.length > 4 ? ` and ${count(names.length - 4)} more` : ""}</div>;
 }

@@ -11,16 +11,18 @@ import { count, Empty, Note, plural, Problem, Time, Loading } from "../ui/compon
 import { Subject } from "../ui/events.tsx";
 import { Icon, Sign } from "../ui/icons.tsx";
 import { TimePicker } from "../ui/time_picker.tsx";
-import { Table, type Column } from "../ui/table.tsx";
-import { GROUPS, kindLabel, KINDS, QUIET_KINDS, describe, tone } from "../labels.ts";
+import { CsvRows, Table, type Column } from "../ui/table.tsx";
+import { groupEvents, isRoutine, type EventGroup } from "../event_groups.ts";
+import { GROUPS, kindLabel, KINDS, QUIET_KINDS, describe, describeGroup, tone } from "../labels.ts";
 import { Pick } from "./brokers.tsx";
 
-const COLUMNS: Column<LiveEvent>[] = [
-  { key: "at", title: "When", width: "150px", phone: "side", cell: (one) => <a class="plain-link" href={`/events?at=${one.at}`} title="link to this time"><Time ms={one.at} /></a> },
-  { key: "kind", title: "Kind", width: "minmax(150px, 0.8fr)", phone: "main", cell: (one) => <span class="row nowrap"><Sign tone={tone(one)} />{kindLabel(one.kind)}</span> },
-  { key: "details", title: "Details", width: "minmax(220px, 4fr)", phone: "more", cell: (one) => <span title={describe(one)}><Subject event={one} /> {describe(one)}</span> },
-  { key: "then", title: "Fleet", width: "90px", phone: "no", cell: (one) => <a class="plain-link" href={`/brokers?at=${one.at}`}>at that time</a> },
-  { key: "seq", title: "Record", width: "84px", right: true, phone: "no", cell: (one) => <span class="num muted">{one.seq}</span> },
+const COLUMNS: Column<EventGroup>[] = [
+  { key: "at", title: "When", width: "150px", phone: "side", csv: ({ event }) => new Date(event.at).toISOString(), cell: ({ event: one }) => <a class="plain-link" href={`/events?at=${one.at}`} title="link to this time"><Time ms={one.at} /></a> },
+  { key: "kind", title: "Kind", width: "minmax(150px, 0.8fr)", phone: "main", csv: ({ event }) => event.kind, cell: ({ event: one }) => <span class="row nowrap"><Sign tone={tone(one)} />{kindLabel(one.kind)}</span> },
+  { key: "details", title: "Details", width: "minmax(220px, 4fr)", phone: "more", csv: ({ event, brokers }) => `${brokers.length > 1 ? brokers.join(" ") : event.broker ?? event.topic ?? ""} ${describeGroup(event, brokers.length)}`.trim(),
+    cell: ({ event: one, brokers }) => <span title={`${brokers.length > 1 ? `${brokers.join(", ")} ` : ""}${describeGroup(one, brokers.length)}`}>{brokers.length > 1 ? <strong>{brokers.length} brokers</strong> : <Subject event={one} />} {describeGroup(one, brokers.length)}</span> },
+  { key: "then", title: "Fleet", width: "90px", phone: "no", cell: ({ event: one }) => <a class="plain-link" href={`/brokers?at=${one.at}`}>at that time</a> },
+  { key: "seq", title: "Record", width: "84px", right: true, phone: "no", csv: ({ event }) => event.seq, cell: ({ event: one }) => <span class="num muted">{one.seq}</span> },
 ];
 
 export function EventsPage({ query }: { query: URLSearchParams }): JSX.Element {
@@ -46,6 +48,9 @@ export function EventsPage({ query }: { query: URLSearchParams }): JSX.Element {
     const older = past.records.filter((one) => one.seq < oldest && (filter.q === "" || wantsEvent(one, { ...filter, kinds: new Set([one.kind]) }, describe)));
     return [...shown, ...older];
   }, [live, past.records, paused, filter]);
+  const routine = query.get("routine") === "1" || kind !== "";
+  const each = query.get("bursts") === "0";
+  const groups = useMemo(() => (each ? rows.filter((one) => routine || !isRoutine(one)).map((event) => ({ event, brokers: event.broker === undefined ? [] : [event.broker], count: 1 })) : groupEvents(rows, Infinity, routine)), [rows, routine, each]);
   const waiting = paused === null ? 0 : live.filter((one) => one.seq > paused).length;
   const stop = (): void => setPaused(state.events.at(-1)?.seq ?? past.records[0]?.seq ?? 0);
   const filtered = [...query.keys()].some((key) => key !== "at");
@@ -64,14 +69,17 @@ export function EventsPage({ query }: { query: URLSearchParams }): JSX.Element {
         <Pick label="Kind" value={kind} options={KINDS} words={Object.fromEntries(KINDS.map((one) => [one, kindLabel(one)]))} onPick={(value) => setQuery({ kind: value, group: null })} />
         <input type="text" class="short" placeholder="Broker" aria-label="Filter by broker" value={filter.broker} onChange={(event) => setQuery({ broker: event.currentTarget.value.trim() })} />
         <input type="text" class="short" placeholder="Topic" aria-label="Filter by topic" value={filter.topic} onChange={(event) => setQuery({ topic: event.currentTarget.value.trim() })} />
-        <span class="muted small" role="status">{plural(rows.length, "event")} loaded</span>
-        {filtered ? <button type="button" class="button quiet" onClick={() => setQuery({ q: null, group: null, kind: null, broker: null, topic: null })}>Clear</button> : null}
+        <label class="check"><input type="checkbox" checked={routine} disabled={kind !== ""} onChange={(event) => setQuery({ routine: event.currentTarget.checked ? "1" : null })} />Routine</label>
+        <label class="check"><input type="checkbox" checked={!each} onChange={(event) => setQuery({ bursts: event.currentTarget.checked ? null : "0" })} />Group bursts</label>
+        <span class="muted small" role="status">{plural(rows.length, "event")} loaded{groups.length < rows.length ? `, ${plural(groups.length, "row")}` : ""}</span>
+        <CsvRows file="events" columns={COLUMNS} rows={groups} />
+        {filtered ? <button type="button" class="button quiet" onClick={() => setQuery({ q: null, group: null, kind: null, broker: null, topic: null, routine: null, bursts: null })}>Clear</button> : null}
       </div>
       {at === null ? null : <Note tone="info"><span data-testid="past">Events until <strong><Time ms={at} /></strong>, newest first. <a href={`/brokers?at=${at}`}>Fleet at that time</a></span></Note>}
       {past.problem !== null ? <Problem problem={past.problem} again={past.again} /> : null}
       <div class="panel">
         {rows.length === 0 && past.busy ? <div class="in"><Loading lines={8} /></div>
-          : <Table label="Events" columns={COLUMNS} rows={rows} id={(one) => String(one.seq)} onEnd={past.older}
+          : <Table label="Events" columns={COLUMNS} rows={groups} id={(one) => String(one.event.seq)} onEnd={past.older}
               empty={<Empty title={past.more ? "No matches in the newest records." : "No events match."}>{past.more ? <button type="button" class="button top-gap" onClick={past.older}>Search further back</button> : null}</Empty>} />}
         {rows.length > 0 && past.more ? <div class="in row"><button type="button" class="button" disabled={past.busy} onClick={past.older}>{past.busy ? "Loading…" : "Older events"}</button><span class="muted small">{past.reached === null ? "" : <>searched back to record {count(past.reached)}</>}</span></div> : null}
       </div>

@@ -6,13 +6,15 @@ import { get, type BrokerRow, type BrokerState, type Condition, type Overview, t
 import { useQuery } from "../query.ts";
 import { names } from "../filters.ts";
 import { groupEvents } from "../event_groups.ts";
-import { state, useLive } from "../live.ts";
-import { MINUTE } from "../time.ts";
-import { brokerHref, setQuery } from "../url.ts";
-import { Badge, Choice, count, Empty, Note, Panel, percent, plural, Problem, rate, sentence, Stat, Time, TONE, CertaintyNote, Loading } from "../ui/components.tsx";
+import { now, state, useLive } from "../live.ts";
+import { fromUrl, MINUTE } from "../time.ts";
+import { brokerHref, setQuery, topicHref } from "../url.ts";
+import { Badge, Choice, count, Empty, Note, Panel, percent, plural, Problem, rate, sentence, Stat, Time, TONE, CertaintyNote, Loading, WithLinks } from "../ui/components.tsx";
 import { EventLine } from "../ui/events.tsx";
 import { Sign, type Tone } from "../ui/icons.tsx";
+import { FirstBroker } from "../ui/first_broker.tsx";
 import { ActivityChart } from "../ui/activity.tsx";
+import { RangePicker } from "../ui/range.tsx";
 import { QUIET_KINDS, role } from "../labels.ts";
 
 const HEALTH: Record<Condition, Tone> = { ok: "ok", degraded: "warn", failed: "bad" };
@@ -36,7 +38,8 @@ export function OverviewPage({ query }: { query: URLSearchParams }): JSX.Element
         <Stat label="Topics" value={count(overview.topics)} href="/topics" />
         <Stat label="Look-ups" value={<>{rate(overview.lookups_per_s)}<small> / s</small></>} note={`${rate(overview.misses_per_s)} / s without a route`} href="/topics?show=misses" />
       </div>
-      <DayStrip hours={query.get("hours") ?? ""} />
+      {overview.groups === 0 && brokers.down === 0 ? <FirstBroker /> : null}
+      <DayStrip query={query} />
       <div class="cols">
         <Panel class="c7" title="Recent events" flush aside={<a href="/events">all events</a>}><RecentEvents /></Panel>
         <div class="c5 stack">
@@ -49,16 +52,27 @@ export function OverviewPage({ query }: { query: URLSearchParams }): JSX.Element
 }
 
 function Alarms({ overview }: { overview: Overview }): JSX.Element | null {
-  const bad = Object.entries(overview.parts).filter(([, part]) => part.condition !== "ok");
+  const bad = Object.entries(overview.parts).filter(([name, part]) => part.condition !== "ok" && name !== "brokers");
+  const { up, suspected, recovered, down } = overview.brokers;
+  const gone = up + suspected + recovered === 0 && down > 0;
   return (
     <>
+      {gone ? <Note tone="bad">
+          <strong>All {plural(down, "broker")} are down: {plural(overview.topics_lost_total, "topic")} {overview.topics_lost_total === 1 ? "has" : "have"} no route.</strong>{" "}
+          Clients get no routes from this NameServer. <a href="/brokers?state=down">Which brokers, and why</a>
+        </Note>
+        : overview.topics_lost_total > 0 ? <Note tone="bad">
+          <strong>{plural(overview.topics_lost_total, "topic")} lost {overview.topics_lost_total === 1 ? "its" : "their"} last broker:</strong> clients get no route.
+          <div class="names top-gap">{overview.topics_lost.slice(0, 8).map((name) => <a key={name} href={topicHref(name)}>{name}</a>)}
+            {overview.topics_lost_total > 8 ? <span class="muted">{count(overview.topics_lost_total - 8)} more</span> : null}</div>
+        </Note> : null}
       {!overview.ready ? <Note tone="warn"><strong>Not ready.</strong> Do not send clients to this server yet.</Note> : null}
       {overview.protection.active
         ? <Note tone="warn"><strong>Mass-expiry protection is on</strong> since <Time ms={overview.protection.since_ms} />: {plural(overview.protection.silent, "broker")} stopped sending heartbeats at the same time; their routes are kept.</Note> : null}
       {bad.map(([name, part]) => (
-        <Note key={name} tone={HEALTH[part.condition]}><strong>{name}: {part.condition}.</strong> {part.says === "" ? "" : sentence(part.says)}</Note>
+        <Note key={name} tone={HEALTH[part.condition]}><strong>{name}: {part.condition}.</strong> {part.says === "" ? "" : <WithLinks text={sentence(part.says)} />}</Note>
       ))}
-      {overview.masters_missing_total > 0
+      {overview.masters_missing_total > 0 && !gone
         ? <Note tone="bad">
             <strong>{plural(overview.masters_missing_total, "group")} without a master:</strong> their topics accept no writes.
             <div class="names top-gap">{overview.masters_missing.slice(0, 12).map((name) => <a key={name} href={brokerHref(name)}>{name}</a>)}
@@ -68,15 +82,24 @@ function Alarms({ overview }: { overview: Overview }): JSX.Element | null {
   );
 }
 
-const SPANS = { "1": "Last hour", "6": "Last 6 hours", "24": "Last 24 hours" } as const;
+const SPANS: Record<string, { title: string; label: string; steps: number }> = {
+  "1": { title: "Last hour", label: "1 h", steps: 120 }, "6": { title: "Last 6 hours", label: "6 h", steps: 180 }, "24": { title: "Last 24 hours", label: "24 h", steps: 288 },
+  "168": { title: "Last 7 days", label: "7 d", steps: 336 }, "720": { title: "Last 30 days", label: "30 d", steps: 360 },
+};
 
-function DayStrip({ hours }: { hours: string }): JSX.Element {
-  const span = hours === "1" || hours === "6" ? hours : "24";
-  const steps = { "1": 120, "6": 180, "24": 288 }[span];
-  const strip = useQuery(`strip ${span}`, (signal) => get<Strip>("/v1/strip", { hours: span, steps }, signal), { everyMs: MINUTE / (span === "1" ? 4 : 1), keep: true });
+function DayStrip({ query }: { query: URLSearchParams }): JSX.Element {
+  const given = query.get("hours") ?? "";
+  const span = SPANS[given] === undefined ? "24" : given;
+  const [since, until] = [fromUrl(query.get("since")), fromUrl(query.get("until"))];
+  const zoomed = since !== null && until !== null && since < until;
+  const steps = SPANS[span]?.steps ?? 288;
+  const strip = useQuery(zoomed ? `strip ${since} ${until}` : `strip ${span}`, (signal) => get<Strip>("/v1/strip", zoomed ? { since, until, steps: 288 } : { hours: span, steps }, signal), { everyMs: MINUTE / (span === "1" ? 4 : 1), keep: true });
+  const zoom = (range: [number, number] | null): void => setQuery({ since: range === null ? null : String(range[0]), until: range === null ? null : String(range[1]) }, "push");
   return (
-    <Panel title={SPANS[span]} aside={<Choice label="Span" value={span} options={[{ value: "1", label: "1 h" }, { value: "6", label: "6 h" }, { value: "24", label: "24 h" }]} onPick={(value) => setQuery({ hours: value === "24" ? null : value })} />}>
-      {strip.value !== null ? <><ActivityChart strip={strip.value} />{strip.value.certainty.events_may_be_missing ? <CertaintyNote certainty={{ ...strip.value.certainty, known: true, observed: true }} /> : null}</>
+    <Panel title={zoomed ? <><Time ms={since} /> to <Time ms={until} /></> : SPANS[span]?.title}
+      aside={<>{zoomed ? null : <Choice label="Span" value={span} options={Object.entries(SPANS).map(([value, one]) => ({ value, label: one.label }))} onPick={(value) => setQuery({ hours: value === "24" ? null : value })} />}
+        <RangePicker from={strip.value?.from_ms ?? now() - 24 * 60 * MINUTE} to={strip.value?.to_ms ?? now()} chosen={zoomed} onPick={zoom} /></>}>
+      {strip.value !== null ? <><ActivityChart strip={strip.value} onZoom={(from, to) => zoom([from, to])} />{strip.value.certainty.events_may_be_missing ? <CertaintyNote certainty={{ ...strip.value.certainty, known: true, observed: true }} /> : null}</>
         : strip.problem !== null ? <Problem problem={strip.problem} again={strip.again} /> : <Loading />}
     </Panel>
   );
@@ -113,7 +136,7 @@ function FleetMap(): JSX.Element {
   const sorted = [...clusters].sort(([a], [b]) => a.localeCompare(b));
   return (
     <Panel title="Fleet" aside={<a href="/brokers">table</a>}>
-      {sorted.length === 0 ? <Empty title="No broker has registered.">Start one with namesrvAddr set to this NameServer, or try <code>routebook fleet run</code>.</Empty> : null}
+      {sorted.length === 0 ? <Empty title="No broker has registered." /> : null}
       <div class="stack">
         {sorted.map(([cluster, rows]) => {
           const there = rows.filter((row) => row.state !== "down").length;

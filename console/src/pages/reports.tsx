@@ -1,16 +1,18 @@
 /** Lake reports: availability, outages, flaps, divergence, timeouts, placement, demand, heartbeats, convergence, audit. */
 
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { get, type ApiError } from "../api.ts";
+import { state, useLive } from "../live.ts";
 import { useQuery } from "../query.ts";
-import type { Audit, Availability, Common, Convergence, Demand, Divergence, Flaps, Heartbeats, Outages, Placement, Tradeoff } from "../lake.ts";
+import type { Audit, Availability, Common, ControllerReport, Convergence, Demand, Divergence, Flaps, Heartbeats, Outages, Placement, Tradeoff } from "../lake.ts";
 import { day, duration, SECOND } from "../time.ts";
 import { brokerHref, setQuery, topicHref } from "../url.ts";
-import { Badge, Choice, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, sentence, Stat, Time, Loading, Scroll } from "../ui/components.tsx";
+import { Badge, Choice, Command, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, sentence, shareTone, Stat, Time, Loading } from "../ui/components.tsx";
 import { Bars, Curve } from "../ui/charts.tsx";
-import { Sign, type Tone } from "../ui/icons.tsx";
-import { REASON } from "../labels.ts";
+import { Sign } from "../ui/icons.tsx";
+import { CsvButton, PlainTable, SortedRows } from "../ui/plain_table.tsx";
+import { ELECTION_CAUSE, REASON } from "../labels.ts";
 
 const REPORTS: { key: string; title: string; about: string; show: (report: never) => JSX.Element }[] = [
   { key: "availability", title: "Availability", about: "Availability of each broker per day, worst first. Time that no NameServer observed does not count.", show: (one: Availability) => <AvailabilityView report={one} /> },
@@ -22,6 +24,7 @@ const REPORTS: { key: string; title: string; about: string; show: (report: never
   { key: "demand", title: "Demand", about: "Route look-ups per topic and client, and look-ups without a route.", show: (one: Demand) => <DemandView report={one} /> },
   { key: "heartbeats", title: "Heartbeats", about: "Gaps between the heartbeats of each broker; longest p99 first.", show: (one: Heartbeats) => <HeartbeatsView report={one} /> },
   { key: "convergence", title: "Convergence", about: "How long a change takes to reach all NameServers.", show: (one: Convergence) => <ConvergenceView report={one} /> },
+  { key: "controller", title: "Controller", about: "Failovers, time without a master, unclean elections and replicas out of sync, per broker set.", show: (one: ControllerReport) => <ControllerView report={one} /> },
   { key: "audit", title: "Audit", about: "Admin changes and denied requests.", show: (one: Audit) => <AuditView report={one} /> },
 ];
 
@@ -65,7 +68,7 @@ function NoLake({ problem }: { problem: ApiError }): JSX.Element {
     <Panel title={missing ? "The lake reader is not installed" : "No lake has been built"}>
       <div class="stack">
         <p>{missing ? "Reports need additional packages:" : "Reports come from the lake: tables built from the journals of this and other NameServers. Build it with:"}</p>
-        <code class="command" data-testid="lake-command">{command}</code>
+        <div data-testid="lake-command"><Command text={command} /></div>
         {problem.hint === null || problem.hint.includes(command) ? null : <p class="muted">{sentence(problem.hint)}</p>}
       </div>
     </Panel>
@@ -91,20 +94,9 @@ function LakeBuilding({ problem, again }: { problem: ApiError; again: () => void
 const at = (iso: string | null): number | null => (iso === null ? null : Date.parse(iso));
 const seconds = (value: number | null): string => (value === null ? "–" : duration(value * SECOND));
 
-function PlainTable({ head, children, title, aside }: { head: (string | [string])[]; children: ComponentChildren; title: string; aside?: ComponentChildren }): JSX.Element {
-  return (
-    <Panel title={title} flush aside={aside}><Scroll label={title}><table class="plain">
-      <thead><tr>{head.map((one) => (typeof one === "string" ? <th key={one}>{one}</th> : <th key={one[0]} class="num">{one[0]}</th>))}</tr></thead>
-      <tbody>{children}</tbody>
-    </table></Scroll></Panel>
-  );
-}
-
 function More({ truncated }: { truncated: boolean }): JSX.Element | null {
   return truncated ? <Note tone="info">The list is truncated; <code>routebook lake query</code> returns all rows.</Note> : null;
 }
-
-const shareTone = (share: number | null): Tone => (share === null ? "none" : share >= 0.9995 ? "ok" : share >= 0.99 ? "warn" : "bad");
 
 function AvailabilityView({ report }: { report: Availability }): JSX.Element {
   if (report.brokers.length === 0) return <Empty title="No brokers in this period." />;
@@ -113,10 +105,9 @@ function AvailabilityView({ report }: { report: Availability }): JSX.Element {
       <div class="stats fit">{report.clusters.map((one) => (
         <Stat key={one.cluster} label={one.cluster} tone={shareTone(one.availability)} value={one.availability === null ? "–" : percent(one.availability)} note={`${plural(one.brokers, "broker")}, ${plural(one.outages, "outage")}`} />
       ))}</div>
-      <Panel title="Calendar" flush aside={<span class="row legend"><span><Square a={1} /> 100 %</span> <span><Square a={0.998} /> under 99.95 %</span> <span><Square a={0.9} /> under 99 %</span> <span><Square a={null} /> not observed</span></span>}>
-        <Scroll label="Availability calendar"><table class="plain calendar">
-          <thead><tr><th>Broker</th><th class="num">Availability</th><th class="num">Outages</th><th class="num">MTTR</th><th>{report.days[0]} to {report.days.at(-1)}</th></tr></thead>
-          <tbody>{report.brokers.map((one) => (
+      <Panel title="Calendar" flush aside={<span class="row legend"><span><Square a={1} /> 100 %</span> <span><Square a={0.9995} /> from 99.9 %</span> <span><Square a={0.998} /> from 99 %</span> <span><Square a={0.9} /> less</span> <span><Square a={null} /> not observed</span><CsvButton file="availability" of="Availability calendar" /></span>}>
+        <SortedRows title="Availability calendar" class="calendar" head={["Broker", ["Availability"], ["Outages"], ["MTTR"], `${report.days[0] ?? ""} to ${report.days.at(-1) ?? ""}`]}>
+          {report.brokers.map((one) => (
             <tr key={`${one.broker} ${one.addr}`}>
               <td class="nowrap"><a href={brokerHref(one.broker)}>{one.broker}</a> <span class="mono muted small">{one.addr}</span></td>
               <td class="num"><span class="row nowrap end"><Sign tone={shareTone(one.availability)} />{one.availability === null ? "–" : percent(one.availability)}</span></td>
@@ -124,14 +115,14 @@ function AvailabilityView({ report }: { report: Availability }): JSX.Element {
               <td class="num">{seconds(one.mttrS)}</td>
               <td><span class="cells">{one.cells.map((cell, index) => <Square key={report.days[index]} a={cell === null ? null : cell.a} title={`${report.days[index] ?? ""}: ${cell === null || cell.a === null ? "not observed" : `${percent(cell.a)}, ${plural(cell.outages, "outage")}`}`} />)}</span></td>
             </tr>
-          ))}</tbody>
-        </table></Scroll>
+          ))}
+        </SortedRows>
       </Panel>
     </>
   );
 }
 
-/** One day: full is available, a line is below 99.95 %, a cross is below 99 %, hollow is not observed. */
+/** One day: full is 100 %, a dot is 99.9 % or more, a line is 99 % or more, a cross is less, hollow is not observed. */
 function Square({ a, title }: { a: number | null; title?: string }): JSX.Element {
   const tone = shareTone(a);
   return (
@@ -139,7 +130,7 @@ function Square({ a, title }: { a: number | null; title?: string }): JSX.Element
       {title === undefined ? null : <title>{title}</title>}
       {tone === "none" ? <rect class="cell-none" x="1" y="1" width="11" height="11" rx="2" />
         : <rect class={`fill-${tone}`} x="0.5" y="0.5" width="12" height="12" rx="2" />}
-      {tone === "warn" ? <path class="cell-mark" d="M3 10 10 3" /> : tone === "bad" ? <path class="cell-mark" d="M3.5 3.5l6 6m0-6-6 6" /> : null}
+      {a !== null && a < 1 && tone === "ok" ? <circle class="cell-dot" cx="6.5" cy="6.5" r="2" /> : tone === "warn" ? <path class="cell-mark" d="M3 10 10 3" /> : tone === "bad" ? <path class="cell-mark" d="M3.5 3.5l6 6m0-6-6 6" /> : null}
     </svg>
   );
 }
@@ -204,17 +195,19 @@ const DETECTOR: Record<string, string> = { timeout: "fixed timeout", phi: "phi a
 const advised = (curve: Tradeoff["curves"][number]): boolean => curve.points.some((one) => one.recommended);
 
 function TradeoffView({ report }: { report: Tradeoff }): JSX.Element {
+  useLive("brokers");
   if (report.curves.length === 0) return <Empty title="Not enough heartbeats for a recommendation." />;
   return (
     <>
       {[...report.curves].sort((a, b) => Number(advised(b)) - Number(advised(a))).map((curve) => {
         const advice = curve.points.find((one) => one.recommended);
+        const today = currentTimeout(curve.cluster);
         const title = [curve.ns, curve.cluster, DETECTOR[curve.detector ?? ""] ?? curve.detector].filter((one) => one !== null && one !== "").join(" · ");
         const because = report.advice.find((one) => one.ns === curve.ns && one.cluster === curve.cluster && one.detector === curve.detector)?.reason ?? null;
         return (
           <Panel key={title} title={title}>
             <div class="stack">
-              {advice === undefined ? null : <Note tone="ok"><strong>Set the broker heartbeat timeout to {duration(advice.timeoutMs)}:</strong> failures are detected in {seconds(advice.meanDetectionS)} on average; {falseAlarms(advice.falsePerBrokerDay)}.{because === null ? "" : ` ${sentence(because)}`}</Note>}
+              {advice === undefined ? null : <Note tone="ok"><strong>Set <code>brokerNotActiveTimeoutMillis</code> in broker.conf{today === null ? "" : <> (today {duration(today)})</>} to {duration(advice.timeoutMs)}:</strong> failures are detected in {seconds(advice.meanDetectionS)} on average; {falseAlarms(advice.falsePerBrokerDay)}.{because === null ? "" : ` ${sentence(because)}`}</Note>}
               <Curve label={`Timeout advice of ${title}`} points={curve.points.map((one) => ({ x: one.timeoutMs, y: one.falsePerBrokerDay, z: one.meanDetectionS, chosen: one.recommended }))}
                 xs={(value) => duration(value)} ys={(value) => (value === 0 ? "0" : value < 0.01 ? value.toExponential(0) : value < 1 ? value.toFixed(2) : count(Math.round(value)))} zs={(value) => seconds(value)}
                 xName="timeout" yName="false alarms per broker and day" zName="mean detection time" />
@@ -224,6 +217,15 @@ function TradeoffView({ report }: { report: Tradeoff }): JSX.Element {
       })}
     </>
   );
+}
+
+/** The heartbeat timeout that most brokers of a cluster have now. */
+function currentTimeout(cluster: string | null): number | null {
+  const counts = new Map<number, number>();
+  for (const row of state.brokers.values()) {
+    if (row.state !== "down" && row.timeout_ms > 0 && (cluster === null || row.cluster === cluster)) counts.set(row.timeout_ms, (counts.get(row.timeout_ms) ?? 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
 }
 
 function falseAlarms(perDay: number): string {
@@ -281,7 +283,7 @@ function HeartbeatsView({ report }: { report: Heartbeats }): JSX.Element {
   if (report.brokers.length === 0) return <Empty title="No heartbeats in this period." />;
   return (
     <>
-      <PlainTable title="HeartbeatGaps between heartbeats" head={["Broker", ["Heartbeats"], ["p50"], ["p99"], ["Max"]]}>
+      <PlainTable title="Gaps between heartbeats" head={["Broker", ["Heartbeats"], ["p50"], ["p99"], ["Max"]]}>
         {report.brokers.map((one) => <tr key={one.broker + one.addr}><td class="nowrap"><a href={brokerHref(one.broker)}>{one.broker}</a> <span class="mono muted small">{one.addr}</span></td><td class="num">{count(one.beats)}</td><td class="num">{duration(one.gapP50Ms)}</td><td class="num">{duration(one.gapP99Ms)}</td><td class="num">{duration(one.gapMaxMs)}</td></tr>)}
       </PlainTable>
       <More truncated={report.truncated} />
@@ -299,6 +301,34 @@ function ConvergenceView({ report }: { report: Convergence }): JSX.Element {
           {report.slowest.map((one) => <tr key={one.changeId}><td class="break">{one.topic !== null ? <a href={topicHref(one.topic)}>{one.topic}</a> : one.broker ?? "–"}{one.topic !== null && one.broker !== null ? <span class="muted small"> on {one.broker}</span> : null}</td><td class="nowrap"><Time ms={at(one.firstAt)} /></td><td class="nowrap"><Time ms={at(one.lastAt)} /></td><td class="num">{one.nameservers}</td><td class="num">{ms(one.spreadMs)}</td></tr>)}
         </PlainTable>
       )}
+    </>
+  );
+}
+
+function ControllerView({ report }: { report: ControllerReport }): JSX.Element {
+  if (report.sets.length === 0) return <Empty title="No broker sets: no Controller recorded anything in this period." />;
+  return (
+    <>
+      <div class="stats">
+        <Stat label="Failovers" value={count(report.failovers)} note={`p50 ${seconds(report.failoverP50S)}, longest ${seconds(report.failoverMaxS)}`} />
+        <Stat label="Without a master" value={seconds(report.withoutMasterS)} note="all sets together" tone={report.sets.some((one) => one.withoutMaster) ? "bad" : "ok"} />
+        <Stat label="Unclean elections" value={count(report.unclean)} tone={report.unclean > 0 ? "bad" : "ok"} />
+        <Stat label="Elections" value={count(report.causes.reduce((sum, one) => sum + one.elections, 0))} note={report.causes.map((one) => `${one.elections} ${one.cause.replaceAll("_", " ")}`).join(", ")} />
+      </div>
+      <PlainTable title="Sets by time without a master" head={["Set", "Cluster", ["Elections"], ["Failovers"], ["Longest"], ["Without a master"], ["Unclean"], ["A replica out of sync"], "Now"]}>
+        {report.sets.map((one) => (
+          <tr key={`${one.cluster} ${one.broker}`}><td class="nowrap"><a href={brokerHref(one.broker)}>{one.broker}</a></td><td>{one.cluster}</td><td class="num">{count(one.elections)}</td><td class="num">{count(one.failovers)}</td>
+            <td class="num">{seconds(one.longestFailoverS)}</td><td class="num">{seconds(one.withoutMasterS)}</td><td class="num">{one.unclean}</td><td class="num">{seconds(one.outOfSyncS)}</td>
+            <td class="nowrap">{one.withoutMaster ? <Badge tone="bad">no master</Badge> : one.outOfSync.length > 0 ? <Badge tone="warn">out of sync: {one.outOfSync.join(", ")}</Badge> : <Badge tone="ok">in sync</Badge>}</td></tr>
+        ))}
+      </PlainTable>
+      <PlainTable title="Elections, newest first" head={["When", "Set", "Cause", "Before", "Master", ["Epoch"], ["Time without a master"]]}>
+        {report.elections.map((one) => (
+          <tr key={`${one.ns} ${one.broker} ${one.masterEpoch} ${one.at}`}><td class="nowrap"><Time ms={at(one.at)} /></td><td class="nowrap">{one.broker}</td><td>{ELECTION_CAUSE[one.cause] ?? one.cause}{one.unclean ? <> <Badge tone="bad">unclean</Badge></> : null}</td>
+            <td>{one.beforeId ?? "–"}</td><td>{one.masterId ?? <Badge tone="bad">none</Badge>}</td><td class="num">{one.masterEpoch}</td><td class="num">{seconds(one.failoverS)}</td></tr>
+        ))}
+      </PlainTable>
+      <More truncated={report.truncated} />
     </>
   );
 }

@@ -2,17 +2,17 @@
 
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { get, name as enc, ApiError, type RouteAnswer, type RouteTimeline, type RouteVersion, type TopicDemand } from "../api.ts";
+import { get, name as enc, ApiError, type RouteAnswer, type RouteTimeline, type RouteVersion, type TopicDemand, type Why } from "../api.ts";
 import { useQuery, type QueryResult } from "../query.ts";
 import { now, useLive } from "../live.ts";
 import { differences, stops, versionAt, type Difference } from "../routes.ts";
 import { DAY, duration, fromUrl, HOUR, marks, MINUTE, moment, SECOND, utc } from "../time.ts";
 import { brokerHref, setQuery } from "../url.ts";
-import { Badge, Choice, CopyLink, count, Empty, Note, Panel, plural, Problem, Time, CertaintyNote, useWidth, Loading, Scroll } from "../ui/components.tsx";
+import { Badge, Choice, Command, CopyLink, count, Empty, Note, Panel, plural, Problem, sentence, Time, CertaintyNote, useWidth, Loading, Scroll } from "../ui/components.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { TimePicker } from "../ui/time_picker.tsx";
 import { RoutePicture } from "../ui/route.tsx";
-import { describeStep, kindLabel, REASON } from "../labels.ts";
+import { describeStep, isCreatedOnUse, kindLabel, REASON } from "../labels.ts";
 
 const SPANS: Record<string, number> = { "1h": HOUR, "1d": DAY, "7d": 7 * DAY, "30d": 30 * DAY };
 
@@ -65,10 +65,11 @@ export function TopicPage({ name, query }: { name: string; query: URLSearchParam
         </>}>
         <div class="stack">
           <Slider at={at} history={history} versions={versions} span={query.get("span") ?? ""} />
+          {shown.value !== null ? <WhyNote topic={name} at={at} turn={`${turn} ${version?.valid_from_ms ?? ""}`} limited={isShown.length === 0 || write === 0} /> : null}
           {at === null ? null : <CertaintyNote certainty={past.value?.past?.certainty} />}
           {shown.problem !== null ? <Problem problem={shown.problem} again={shown.again} />
             : shown.value === null ? <Loading lines={4} />
-            : isShown.length === 0 && found.size === 0 ? <Empty title={at === null ? "No broker has this topic." : "No route at that time."}>{at === null && versions.length > 0 ? "Move the slider back to see its last route." : ""}</Empty>
+            : isShown.length === 0 && found.size === 0 ? null
             : <RoutePicture stops={isShown} other={other} found={found} since={against === "before" ? "" : " since"} />}
           {compares && ready && found.size === 0 && isShown.length > 0 ? <p class="small muted row"><Icon name="check" />{against === "before" ? "Brokers and queues are the same as in the version before." : "The route is the same as now."}</p> : null}
           {shown.value?.route?.order_config ? <p class="small">Order configuration: <code>{shown.value.route.order_config}</code></p> : null}
@@ -83,6 +84,29 @@ export function TopicPage({ name, query }: { name: string; query: URLSearchParam
         <div class="c5"><DemandPanel name={name} /></div>
       </div>
     </>
+  );
+}
+
+/** Why there is no route, or a limited one: the same answer as `routebook why`. */
+function WhyNote({ topic, at, turn, limited }: { topic: string; at: number | null; turn: string; limited: boolean }): JSX.Element | null {
+  const why = useQuery(`why ${topic} ${at ?? ""} ${turn}`, (signal) => get<Why>(`/v1/routes/${enc(topic)}/why`, { at }, signal), { keep: true });
+  if (why.problem !== null) return limited ? <Problem problem={why.problem} again={why.again} /> : null;
+  if (why.value === null) return limited ? <Loading lines={2} /> : null;
+  const { cause, evidence, advice, state, valid_from_ms, valid_to_ms } = why.value;
+  if (cause === null) return limited && state === "unknown" ? <Note tone="info">The journal does not go back to this time.</Note> : null;
+  const expected = cause.kind === "never_existed" && isCreatedOnUse(topic);
+  const title = { none: expected ? "No route, as expected" : "No route", read_only: "Read-only", reduced: "Reduced", available: "", unknown: "" }[state];
+  return (
+    <Note tone={expected ? "info" : state === "none" ? "bad" : "warn"}>
+      <div data-testid="why" data-cause={cause.kind}>
+        <strong>{title}: </strong>{sentence(cause.text)}{" "}
+        {cause.broker === null ? null : <a href={brokerHref(cause.broker, cause.at_ms === null ? {} : { at: String(cause.at_ms) })}>{cause.broker}</a>}
+        {state === "none" && valid_from_ms !== null && cause.kind !== "nameserver_down" ? <> Since <Time ms={valid_from_ms} />{valid_to_ms === null ? "" : <> until <Time ms={valid_to_ms} /> (for {duration(valid_to_ms - valid_from_ms)})</>}.</> : null}
+        {advice === "" ? null : advice.startsWith("routebook ") ? <Command text={advice} /> : <div>{advice}</div>}
+        {evidence.length === 0 ? null : <details><summary>Evidence</summary>
+          <ul class="reasons top-gap">{evidence.map((one, index) => <li key={index}>{one.at_ms === null ? null : <a class="nowrap" href={`/events?at=${one.at_ms}`}><Time ms={one.at_ms} /></a>}<span class="break">{sentence(one.text)}</span></li>)}</ul></details>}
+      </div>
+    </Note>
   );
 }
 
@@ -183,7 +207,8 @@ function Versions({ versions, chosen, at }: { versions: RouteVersion[]; chosen: 
               ))}
               {one.steps.length > 6 ? <span class="small muted">and {one.steps.length - 6} more brokers</span> : null}
             </div>
-            <span class="small muted nowrap num">{one.brokers.length === 0 ? <Badge tone="bad">no route</Badge> : <>{plural(one.brokers.length, "broker")}<br />{one.valid_to_ms === null ? "current" : `for ${duration(one.valid_to_ms - one.valid_from_ms)}`}</>}</span>
+            <span class="small muted nowrap num">{one.brokers.length === 0 ? <Badge tone="bad">no route</Badge> : plural(one.brokers.length, "broker")}<br />
+              {one.valid_to_ms === null ? one.brokers.length === 0 ? `for ${duration(now() - one.valid_from_ms)}, current` : "current" : `for ${duration(one.valid_to_ms - one.valid_from_ms)}`}</span>
           </li>
         ))}
       </ol>

@@ -7,18 +7,19 @@ import { useQuery } from "../query.ts";
 import { useLive } from "../live.ts";
 import { SECOND } from "../time.ts";
 import { setQuery, topicHref } from "../url.ts";
-import { Badge, Choice, count, Empty, Panel, plural, Problem, Time, Loading, Scroll } from "../ui/components.tsx";
-import { Table, type Column } from "../ui/table.tsx";
+import { CREATED_ON_USE, isCreatedOnUse } from "../labels.ts";
+import { Badge, Choice, count, Empty, Panel, plural, Problem, ReadOnly, Time, Loading, Scroll } from "../ui/components.tsx";
+import { CsvRows, sortRows, Table, type Column, type Sorting } from "../ui/table.tsx";
 
 const PAGE = 500;
 const FOUND = 200;
 
 const COLUMNS: Column<TopicSummary>[] = [
-  { key: "name", title: "Topic", width: "minmax(180px, 4fr)", phone: "main", cell: (row) => <a href={topicHref(row.name)} title={row.name}>{row.name}</a> },
-  { key: "brokers", title: "Brokers", width: "90px", right: true, phone: "side", cell: (row) => <span class="num">{plural(row.brokers, "broker")}</span> },
-  { key: "write", title: "Write queues", width: "110px", right: true, phone: "more", cell: (row) => row.write_queues === 0
-    ? <Badge tone="warn">no writes</Badge> : <span class="num">{count(row.write_queues)}<span class="phone-only"> write queues</span></span> },
-  { key: "read", title: "Read queues", width: "110px", right: true, phone: "more", cell: (row) => <span class="num">{count(row.read_queues)}<span class="phone-only"> read queues</span></span> },
+  { key: "name", title: "Topic", width: "minmax(180px, 4fr)", sorts: true, phone: "main", csv: (row) => row.name, cell: (row) => <a href={topicHref(row.name)} title={row.name}>{row.name}</a> },
+  { key: "brokers", title: "Brokers", width: "90px", sorts: true, right: true, csv: (row) => row.brokers, phone: "side", cell: (row) => <span class="num">{plural(row.brokers, "broker")}</span> },
+  { key: "write", title: "Write queues", width: "110px", sorts: true, right: true, csv: (row) => row.write_queues, phone: "more", cell: (row) => row.write_queues === 0
+    ? <ReadOnly /> : <span class="num">{count(row.write_queues)}<span class="phone-only"> write queues</span></span> },
+  { key: "read", title: "Read queues", width: "110px", sorts: true, right: true, csv: (row) => row.read_queues, phone: "more", cell: (row) => <span class="num">{count(row.read_queues)}<span class="phone-only"> read queues</span></span> },
 ];
 
 export function TopicsPage({ query }: { query: URLSearchParams }): JSX.Element {
@@ -29,34 +30,40 @@ export function TopicsPage({ query }: { query: URLSearchParams }): JSX.Element {
       <div class="head"><h1>Topics</h1><span class="sub">{overview === null ? "" : `${count(overview.topics)} topics`}</span>
         <div class="actions"><Choice label="Show" value={show} options={[{ value: "all", label: "All" }, { value: "misses", label: "No-route look-ups" }]} onPick={(value) => setQuery({ show: value === "all" ? null : value }, "push")} /></div>
       </div>
-      {show === "misses" ? <MissesList /> : <Search q={query.get("q") ?? ""} />}
+      {show === "misses" ? <MissesList /> : <Search q={query.get("q") ?? ""} sorting={{ by: query.get("sort") ?? "", down: query.get("down") === "1" }} />}
     </>
   );
 }
 
-function Search({ q }: { q: string }): JSX.Element {
+const sortBy = (next: Sorting): void => setQuery({ sort: next.by === "name" && !next.down ? null : next.by, down: next.down ? "1" : null });
+
+function Search({ q, sorting }: { q: string; sorting: Sorting }): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => { if (matchMedia("(hover: hover)").matches) input.current?.focus({ preventScroll: true }); }, []);
-  const found = useQuery(q === "" ? null : `search ${q}`, (signal) => get<TopicSearch>("/v1/search/topics", { q, limit: FOUND }, signal), { keep: true });
+  const found = useQuery(q === "" ? null : `search ${q}`, (signal) => get<TopicSearch>("/v1/search/topics", { q, limit: FOUND, past: "true" }, signal), { keep: true });
+  const past = found.value?.past ?? [];
+  const matches = sorting.by === "" ? found.value?.topics ?? [] : sortRows(found.value?.topics ?? [], COLUMNS, sorting);
   return (
     <>
       <div class="filters" role="search">
         <input ref={input} type="search" class="wide" placeholder="Part of the topic name" aria-label="Search topics" value={q} spellcheck={false} autocomplete="off" onInput={(event) => setQuery({ q: event.currentTarget.value.trim() })} />
+        {q === "" ? null : <CsvRows file="topics" columns={COLUMNS} rows={matches} />}
         <span class="muted small" role="status">{q !== "" && found.value !== null ? `${plural(found.value.matches, "match", "matches")} among ${plural(found.value.total, "topic")}${found.value.matches > found.value.topics.length ? `, best ${found.value.topics.length} shown` : ""}` : ""}</span>
       </div>
       <div class="panel">
-        {q === "" ? <AllTopics />
+        {q === "" ? <AllTopics sorting={sorting} />
           : found.problem !== null ? <div class="in"><Problem problem={found.problem} again={found.again} /></div>
           : found.value === null ? <div class="in"><Loading lines={8} /></div>
-          : <Table label="Topics found" columns={COLUMNS} rows={found.value.topics} id={(row) => row.name}
-              empty={<Empty title={`No topic name contains “${q}”.`}>A deleted topic may still have a history: <a href={topicHref(q)}>open “{q}”</a>.</Empty>} />}
+          : <Table label="Topics found" columns={COLUMNS} rows={matches} id={(row) => row.name} sorting={sorting} onSort={sortBy}
+              empty={<Empty title={`No topic name contains “${q}”.`}>{past.length > 0 ? "See the topics without a route below." : <>A topic that was deleted before the records begin may still be known to others: <a href={topicHref(q)}>open “{q}”</a>.</>}</Empty>} />}
       </div>
+      {q === "" || past.length === 0 ? null : <Panel title="Deleted or lost: no route now" aside={plural(past.length, "topic")}><div class="names">{past.slice(0, 60).map((one) => <a key={one} href={topicHref(one)}>{one}</a>)}</div></Panel>}
     </>
   );
 }
 
 /** All topics; pages load as they scroll into view. */
-function AllTopics(): JSX.Element {
+function AllTopics({ sorting }: { sorting: Sorting }): JSX.Element {
   const [rows, setRows] = useState<TopicSummary[]>([]);
   const [after, setAfter] = useState("");
   const page = useQuery(`page ${after}`, (signal) => get<Page>("/v1/topics", { after, limit: PAGE }, signal));
@@ -70,7 +77,10 @@ function AllTopics(): JSX.Element {
   if (page.problem !== null && rows.length === 0) return <div class="in"><Problem problem={page.problem} again={page.again} /></div>;
   if (page.value === null && rows.length === 0) return <div class="in"><Loading lines={8} /></div>;
   const next = page.value?.next ?? null;
-  return <Table label="Topics" columns={COLUMNS} rows={rows} id={(row) => row.name} onEnd={() => { if (next !== null) setAfter(next); }}
+  const byName = sorting.by === "";
+  if (!byName && next !== null && next !== after) setTimeout(() => setAfter(next)); // another order needs all topics
+  const shown = byName ? rows : sortRows(rows, COLUMNS, sorting);
+  return <Table label="Topics" columns={COLUMNS} rows={shown} id={(row) => row.name} onEnd={() => { if (next !== null) setAfter(next); }} sorting={byName ? { by: "name", down: false } : sorting} onSort={sortBy}
     empty={<Empty title="No topics.">Brokers register their topics.</Empty>} />;
 }
 
@@ -78,7 +88,8 @@ function MissesList(): JSX.Element {
   const misses = useQuery("misses", (signal) => get<Misses>("/v1/misses", { limit: 200 }, signal), { everyMs: 10 * SECOND });
   if (misses.problem !== null) return <Problem problem={misses.problem} again={misses.again} />;
   if (misses.value === null) return <Loading lines={6} />;
-  const { topics, since_ms } = misses.value;
+  const { since_ms } = misses.value;
+  const topics = [...misses.value.topics].sort((a, b) => Number(isCreatedOnUse(a.topic) && !a.exists) - Number(isCreatedOnUse(b.topic) && !b.exists));
   return (
     <Panel title="Topics with no-route look-ups" flush aside={<>since <Time ms={since_ms} /></>}>
       {topics.length === 0 ? <Empty title="Every look-up found a route." /> : (
@@ -86,11 +97,12 @@ function MissesList(): JSX.Element {
           <thead><tr><th>Topic</th><th>Now</th><th class="num">Misses</th><th class="num">Look-ups</th><th class="num">Clients</th></tr></thead>
           <tbody>{topics.map((one) => (
             <tr key={one.topic} data-key={one.topic}><td class="break"><a href={topicHref(one.topic)}>{one.topic}</a></td>
-              <td>{one.exists ? <Badge tone="ok">has a route</Badge> : <Badge tone="bad">no route</Badge>}</td>
+              <td>{one.exists ? <Badge tone="ok">has a route</Badge> : isCreatedOnUse(one.topic) ? <Badge tone="none" title={CREATED_ON_USE}>expected</Badge> : <Badge tone="bad">no route</Badge>}</td>
               <td class="num">{count(one.misses)}</td><td class="num">{count(one.lookups)}</td><td class="num">{count(one.clients)}</td></tr>
           ))}</tbody>
         </table></Scroll>
       )}
+      {topics.some((one) => isCreatedOnUse(one.topic)) ? <p class="in small muted">expected: {CREATED_ON_USE}</p> : null}
     </Panel>
   );
 }

@@ -7,12 +7,13 @@ import { now } from "../live.ts";
 import { duration, marks, moment, utc } from "../time.ts";
 import { go } from "../url.ts";
 import { plural, useWidth } from "./components.tsx";
+import { useBrush } from "./range.tsx";
 
 const HIGH = 64;
 const BARS = 26;
 const LABELS = 18;
 
-export function ActivityChart({ strip }: { strip: Strip }): JSX.Element {
+export function ActivityChart({ strip, onZoom }: { strip: Strip; onZoom?: (from: number, to: number) => void }): JSX.Element {
   const [ref, width] = useWidth();
   const [at, setAt] = useState<number | null>(null);
   const { points } = strip;
@@ -20,6 +21,7 @@ export function ActivityChart({ strip }: { strip: Strip }): JSX.Element {
   const inner = Math.max(10, width - left - 8);
   const x = (ms: number): number => left + ((ms - strip.from_ms) / (strip.to_ms - strip.from_ms)) * inner;
   const step = inner / points.length;
+  const brush = useBrush((px) => strip.from_ms + (Math.max(0, Math.min(inner, px - left)) / inner) * (strip.to_ms - strip.from_ms), onZoom);
   const most = Math.max(1, ...points.map((one) => one.brokers ?? 0));
   const busiest = Math.max(1, ...points.map((one) => Math.max(one.ups, one.downs)));
   const y = (value: number): number => 6 + (1 - value / most) * (HIGH - 8);
@@ -67,7 +69,8 @@ export function ActivityChart({ strip }: { strip: Strip }): JSX.Element {
           const index = Math.floor((event.clientX - from - left) / step);
           setAt(index >= 0 && index < points.length ? index : null);
         }}
-        onClick={() => { if (at !== null) open(at); }}>
+        {...brush.handlers}
+        onClick={() => { if (at !== null && !brush.wasDrag()) open(at); }}>
         <defs>
           <pattern id="unseen" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0v6" class="hatch" /></pattern>
         </defs>
@@ -89,14 +92,15 @@ export function ActivityChart({ strip }: { strip: Strip }): JSX.Element {
           );
         })}
         <path class="gridline" d={`M${left} ${HIGH + BARS / 2}H${left + inner}`} />
-        {marks(strip.from_ms, strip.to_ms, Math.max(2, inner / 90)).map((one) => (
+        {marks(strip.from_ms, strip.to_ms, Math.max(2, inner / 90)).filter((one) => x(one.at) < left + inner - 8).map((one) => (
           <text key={one.at} x={x(one.at)} y={HIGH + BARS + 14} text-anchor="middle">{one.label}</text>
         ))}
+        {brush.dragged === null ? null : <rect class="brush" x={brush.dragged[0]} y="2" width={brush.dragged[1] - brush.dragged[0]} height={HIGH + BARS - 2} />}
         {at === null ? null : <path class="cursor" d={`M${left + (at + 0.5) * step} 2V${HIGH + BARS}`} />}
       </svg>
       <p class="strip-summary small muted" aria-hidden="true">
         {chosen === undefined
-          ? <span class="row legend"><span><span class="key-line" />brokers</span> <span><span class="key ok" />joined</span> <span><span class="key bad" />left</span> <span><span class="key hatch" />not observed</span> <span>{duration(strip.step_ms)} steps</span></span>
+          ? <span class="row legend"><span><span class="key-line" />brokers</span> <span><span class="key ok" />joined</span> <span><span class="key bad" />left</span> <span><span class="key hatch" />not observed</span> <span>{duration(strip.step_ms)} steps</span>{onZoom === undefined ? null : <span>drag to zoom</span>}</span>
           : <span title={utc(chosen.at_ms)}>{summary} · Enter or click: show events</span>}
       </p>
     </div>

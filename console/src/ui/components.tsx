@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { BrokerState, Certainty, ApiError } from "../api.ts";
 import { now, useNow } from "../live.ts";
-import { ago, clock, duration, moment, shortAge, utc } from "../time.ts";
+import { ago, clock, duration, moment, shortAge, utc, zoneName } from "../time.ts";
 import { Icon, Sign, type IconName, type Tone } from "./icons.tsx";
 
 export const TONE: Record<BrokerState, Tone> = { up: "ok", recovered: "info", suspected: "warn", down: "bad" };
@@ -17,7 +17,7 @@ export function StateBadge({ state }: { state: BrokerState }): JSX.Element {
   return <span class={`badge ${TONE[state]}`} data-state={state}><Sign tone={TONE[state]} />{state}</span>;
 }
 
-/** A time in the viewer's zone; UTC on hover. */
+/** A time in the chosen zone; UTC on hover. */
 export function Time({ ms, how = "moment" }: { ms: number | null; how?: "moment" | "clock" | "millis" | "ago" }): JSX.Element {
   if (ms === null || !Number.isFinite(ms)) return <span class="muted">–</span>;
   if (how === "ago") return <Ago ms={ms} />;
@@ -27,7 +27,7 @@ export function Time({ ms, how = "moment" }: { ms: number | null; how?: "moment"
 
 function Ago({ ms }: { ms: number }): JSX.Element {
   const at = useNow();
-  return <time dateTime={new Date(ms).toISOString()} title={`${utc(ms)} · ${moment(ms, at)} here`}>{ago(ms, at)}</time>;
+  return <time dateTime={new Date(ms).toISOString()} title={`${utc(ms)} · ${moment(ms, at)} ${zoneName(ms)}`}>{ago(ms, at)}</time>;
 }
 
 /** Time since the last heartbeat, as a number and as a share of the timeout. */
@@ -75,13 +75,30 @@ export function Note({ tone, children }: { tone: Tone; children: ComponentChildr
 }
 
 export function Problem({ problem, again }: { problem: ApiError; again?: () => void }): JSX.Element {
+  if (problem.code === "login-required") {
+    return <Note tone="info"><div class="row"><span class="grow"><strong>Log in to continue.</strong> This server requires a login.</span>
+      <button type="button" class="button primary" onClick={() => dispatchEvent(new Event("routebook-login"))}>Log in</button></div></Note>;
+  }
   return (
-    <Note tone="bad">
+    <Note tone={problem.status === 503 ? "warn" : "bad"}>
       <strong>{sentence(problem.message)}</strong>
-      {problem.hint === null ? null : <div>{sentence(problem.hint)}</div>}
+      {problem.hint === null ? null : <div><WithLinks text={sentence(problem.hint)} /></div>}
       {again === undefined ? null : <button type="button" class="button top-gap" onClick={again}>Try again</button>}
     </Note>
   );
+}
+
+const PAGES: Record<string, [string, string]> = {
+  "/v1/peers": ["/compare", "Compare"], "/v1/brokers": ["/brokers", "Brokers"], "/v1/health": ["/", "Overview"], "/v1/settings": ["/admin?tab=settings", "Settings"], "/v1/topics?q=": ["/topics", "Topics"],
+};
+
+/** A text in which paths of the API become links to the pages that show the same. */
+export function WithLinks({ text }: { text: string }): JSX.Element {
+  const parts = text.split(/(\/v1\/(?:peers|brokers|health|settings|topics\?q=))/);
+  return <>{parts.map((part, index) => {
+    const page = PAGES[part];
+    return page === undefined ? part : <a key={index} href={page[0]}>{page[1]}</a>;
+  })}</>;
 }
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }): JSX.Element {
@@ -124,6 +141,17 @@ export function percent(share: number): string {
   if (share >= 1) return "100 %";
   const text = (Math.floor(share * 1e5) / 1e3).toFixed(share >= 0.999 ? 3 : share >= 0.99 ? 2 : 1);
   return `${text} %`;
+}
+
+/** Grades of availability: 100 %, from 99.9 %, from 99 %, less. */
+export function shareTone(share: number | null): Tone {
+  return share === null ? "none" : share >= 0.999 ? "ok" : share >= 0.99 ? "warn" : "bad";
+}
+
+/** The down time of a day in red, on a logarithmic scale: each missing nine is a quarter of the bar. */
+export function ShareBar({ share }: { share: number }): JSX.Element {
+  const down = share >= 1 ? 0 : Math.max(3, 72 * (1 + Math.log10(1 - share) / 4));
+  return <svg width="72" height="6" viewBox="0 0 72 6" aria-hidden="true"><rect class="fill-ok" width="72" height="6" rx="2" />{down === 0 ? null : <rect class="fill-bad" x={72 - down} width={down} height="6" rx="2" />}</svg>;
 }
 
 /** The width of an element, kept up to date. */
@@ -180,6 +208,25 @@ export function Choice<T extends string>({ label, value, options, onPick }: {
       ))}
     </div>
   );
+}
+
+export function Copy({ text, label = "Copy" }: { text: string; label?: string }): JSX.Element | null {
+  const [done, setDone] = useState(false);
+  if (!isSecureContext) return null; // the clipboard needs a secure context
+  const copy = (): void => {
+    navigator.clipboard.writeText(text).then(() => { setDone(true); setTimeout(() => setDone(false), 1500); }, () => undefined);
+  };
+  return <button type="button" class="button quiet" onClick={copy} aria-label={`${label}: ${text}`}><Icon name={done ? "check" : "copy"} />{done ? "Copied" : label}</button>;
+}
+
+/** A command, or the content of a file, with a button that copies it. */
+export function Command({ text }: { text: string }): JSX.Element {
+  return <div class="copied"><code class="command" tabIndex={0}>{text}</code><Copy text={text} /></div>;
+}
+
+/** Marks a broker or topic that accepts no writes. */
+export function ReadOnly(): JSX.Element {
+  return <Badge tone="warn" title="no write permission">read-only</Badge>;
 }
 
 export function CopyLink(): JSX.Element | null {

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import type { LiveEvent } from "../api.ts";
-import { kindLabel, describe, tone } from "../labels.ts";
+import { describeGroup, kindLabel, tone } from "../labels.ts";
 import { brokerHref, topicHref } from "../url.ts";
 import { Time } from "./components.tsx";
 import { Sign } from "./icons.tsx";
@@ -17,7 +17,7 @@ export function EventLine({ event, brokers = [] }: { event: LiveEvent; brokers?:
   return (
     <li data-key={event.seq}>
       <Sign tone={tone(event)} />
-      <span class="clip grow" title={kindLabel(event.kind)}>{brokers.length > 1 ? <strong title={brokers.join("\n")}>{brokers.length} brokers</strong> : <Subject event={event} />} {describe(event)}</span>
+      <span class="clip grow" title={kindLabel(event.kind)}>{brokers.length > 1 ? <strong title={brokers.join("\n")}>{brokers.length} brokers</strong> : <Subject event={event} />} {describeGroup(event, brokers.length)}</span>
       <a class="muted small nowrap plain-link" href={`/events?at=${event.at}`}><Time ms={event.at} /></a>
     </li>
   );

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import type { Change, Difference, Stop } from "../routes.ts";
 import { brokerHref } from "../url.ts";
 import { permission, role } from "../labels.ts";
-import { plural, useNarrow } from "./components.tsx";
+import { plural, ReadOnly, useNarrow } from "./components.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 
 const ROW = 62;
@@ -65,6 +65,7 @@ function StopRow({ stop, ghost, difference, since }: { stop: Stop; ghost: boolea
       <div class="route-node broker">
         <span class="row nowrap"><a class="clip" href={brokerHref(stop.broker)}>{stop.broker}</a>
           {stop.zone === null ? null : <span class="tag">{stop.zone}</span>}
+          {(stop.perm & 2) === 0 && !ghost ? <ReadOnly /> : null}
           {master === undefined && !ghost ? <span class="tag bad"><Icon name="alert" size={11} />no master</span> : null}</span>
         <span class="small muted mono clip" title={stop.addrs.map((one) => `${role(one.id)} ${one.addr}`).join("\n")}>
           {stop.addrs.length === 0 ? "no address" : `${master?.addr ?? stop.addrs[0]?.addr ?? ""}${stop.addrs.length > 1 ? ` + ${plural(stop.addrs.length - 1, master === undefined ? "other" : "slave")}` : ""}`}</span>

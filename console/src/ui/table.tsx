@@ -2,6 +2,8 @@
 
 import { Component, type ComponentChildren, type JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { csvOf, download } from "../csv.ts";
+import { names } from "../filters.ts";
 import { useCramped, useNarrow } from "./components.tsx";
 import { Icon } from "./icons.tsx";
 
@@ -10,6 +12,8 @@ export interface Column<T> {
   title: string;
   width: string; // a grid track
   cell: (row: T) => ComponentChildren;
+  /** The value in a CSV download; columns without it are left out. */
+  csv?: (row: T) => string | number | null;
   sorts?: boolean;
   right?: boolean;
   /** At phone width a row has two lines: main and side on the first, all `more` on the second. */
@@ -58,6 +62,27 @@ class Row<T> extends Component<RowProps<T>> {
       </div>
     );
   }
+}
+
+/** Sorts rows by the CSV value of a column; equal rows keep their order. */
+export function sortRows<T>(rows: readonly T[], columns: readonly Column<T>[], sorting: Sorting): T[] {
+  const value = columns.find((one) => one.key === sorting.by)?.csv;
+  if (value === undefined) return [...rows];
+  const sign = sorting.down ? -1 : 1;
+  return [...rows].sort((a, b) => {
+    const [x, y] = [value(a) ?? "", value(b) ?? ""];
+    return sign * (typeof x === "number" && typeof y === "number" ? x - y : names.compare(String(x), String(y)));
+  });
+}
+
+/** Downloads rows as CSV, with the columns that have a value for it. */
+export function CsvRows<T>({ file, columns, rows }: { file: string; columns: readonly Column<T>[]; rows: readonly T[] }): JSX.Element {
+  return (
+    <button type="button" class="button quiet" aria-label={`Download ${file} as CSV`} disabled={rows.length === 0} onClick={() => {
+      const used = columns.filter((one) => one.csv !== undefined);
+      download(file, csvOf([used.map((one) => one.title), ...rows.map((row) => used.map((one) => String(one.csv?.(row) ?? "")))]));
+    }}><Icon name="download" />CSV</button>
+  );
 }
 
 export function Table<T>({ label, columns: all, rows, id, sorting, onSort, tone, empty, onEnd }: {

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { now } from "../live.ts";
 import { duration, marks, moment } from "../time.ts";
 import { useWidth } from "./components.tsx";
+import { useBrush } from "./range.tsx";
 import type { Tone } from "./icons.tsx";
 
 export interface Span {
@@ -20,9 +21,10 @@ export interface Lane {
 }
 
 const LANE = 30;
+const MIN_OUTAGE_PX = 3; // an outage of a minute is visible in a month
 
-export function Timeline({ label, lanes, from, to, unseen, at, onPick }: {
-  label: string; lanes: Lane[]; from: number; to: number; unseen: { from: number; to: number }[]; at: number | null; onPick?: (ms: number) => void;
+export function Timeline({ label, lanes, from, to, unseen, at, onPick, onZoom }: {
+  label: string; lanes: Lane[]; from: number; to: number; unseen: { from: number; to: number }[]; at: number | null; onPick?: (ms: number) => void; onZoom?: (from: number, to: number) => void;
 }): JSX.Element {
   const [ref, width] = useWidth();
   const wide = width > 560;
@@ -31,10 +33,12 @@ export function Timeline({ label, lanes, from, to, unseen, at, onPick }: {
   const laneHeight = wide ? LANE : LANE + 18;
   const high = lanes.length * laneHeight;
   const x = (ms: number): number => left + ((Math.max(from, Math.min(to, ms)) - from) / (to - from)) * inner;
+  const brush = useBrush((px) => from + (Math.max(0, Math.min(inner, px - left)) / inner) * (to - from), onZoom);
   return (
     <div ref={ref} class="lanes">
-      <svg width={width} height={high + 20} role="img" aria-label={label}
+      <svg width={width} height={high + 20} role="img" aria-label={label} {...brush.handlers}
         onClick={(event) => {
+          if (brush.wasDrag()) return;
           const begin = event.currentTarget.getBoundingClientRect().left;
           const ms = from + ((event.clientX - begin - left) / inner) * (to - from);
           if (ms >= from && ms <= to) onPick?.(Math.round(ms));
@@ -49,11 +53,12 @@ export function Timeline({ label, lanes, from, to, unseen, at, onPick }: {
             <g key={lane.key}>
               <text class="lane-label" x={0} y={wide ? top + 19 : top - 4}>{lane.label}</text>
               <rect class="lane-back" x={left} y={top + 6} width={inner} height={LANE - 12} rx="3" />
-              {lane.spans.map((span, number) => {
+              {[...lane.spans].sort((a, b) => Number(a.tone === "bad") - Number(b.tone === "bad")).filter((span) => span.to >= from && span.from <= to).map((span, number) => {
                 const begin = x(span.from);
+                const least = span.tone === "bad" ? MIN_OUTAGE_PX : 1.5;
                 const tall = span.tone === "bad" ? 7 : 0;
                 return (
-                  <rect key={number} class={`fill-${span.tone}`} x={begin} y={top + 6 + tall / 2} width={Math.max(1.5, x(span.to) - begin - 0.5)} height={LANE - 12 - tall} rx="2">
+                  <rect key={number} class={`fill-${span.tone}`} x={begin} y={top + 6 + tall / 2} width={Math.max(least, x(span.to) - begin - 0.5)} height={LANE - 12 - tall} rx="2">
                     <title>{`${span.title}\n${moment(span.from, now())} – ${moment(span.to, now())} (${duration(span.to - span.from)})`}</title>
                   </rect>
                 );
@@ -63,6 +68,7 @@ export function Timeline({ label, lanes, from, to, unseen, at, onPick }: {
             </g>
           );
         })}
+        {brush.dragged === null ? null : <rect class="brush" x={brush.dragged[0]} y="0" width={brush.dragged[1] - brush.dragged[0]} height={high} />}
         {at !== null && at >= from && at <= to ? <path class="cursor" d={`M${x(at)} 0V${high}`} /> : null}
       </svg>
     </div>
