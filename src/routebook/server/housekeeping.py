@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _FIRST_SCAN_S: Final = 5.0
 _TLS_WATCH_S: Final = 0.5
-_ACCESS_WATCH_S: Final = 1.0
+_ACCESS_WATCH_S: Final = 0.5  # SECURITY.md: a revocation takes effect within a second
 
 
 class Housekeeping:
@@ -25,6 +25,7 @@ class Housekeeping:
         self._access = access
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._port = port
+        self.after_scan: Callable[[], None] = lambda: None
 
     def start_nameserver(self, nameserver: NameServer, effects: EffectRunner) -> None:
         """Start the tasks of the NameServer port."""
@@ -32,6 +33,7 @@ class Housekeeping:
 
         def scan() -> None:
             effects.apply(nameserver.scan(shared.now_ms()))
+            self.after_scan()
 
         def water_mark() -> None:
             if event_log.logs_water_marks:
@@ -86,4 +88,4 @@ class Housekeeping:
     def _watch_tls(self) -> None:
         message = self._shared.transport.tls.reload()
         if message is not None:
-            self._shared.recording.event_log.tls_files(message)
+            self._shared.recording.event_log.tls_files(message, failed=self._shared.transport.tls.problem is not None)

@@ -20,7 +20,7 @@ from routebook.server.observe.log import escape, get_log
 _MIN_BACKOFF_S: Final = 2.0
 _MAX_BACKOFF_S: Final = 300.0
 _HEALTHY_S: Final = 600.0  # a process that ran this long resets the backoff
-_STOP_S: Final = 15.0
+_STOP_S: Final = 3.0  # a build that is killed leaves the published tables as they are
 _KEPT_LINES: Final = 20
 
 

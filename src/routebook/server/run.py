@@ -14,19 +14,26 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from routebook.errors import StartError
+from routebook.handlers import NameServer
 from routebook.server.access.denials import Denials
 from routebook.server.clock import Clock
 from routebook.server.housekeeping import Housekeeping
+from routebook.server.http.context import HttpContext
 from routebook.server.http.listener import HttpListener, announce
 from routebook.server.observe.event_log import EventLog
+from routebook.server.observe.health import Health
 from routebook.server.observe.log import get_log
 from routebook.server.server import Server, open_identities
+from routebook.server.state.feed import Feed
 from routebook.server.state.home import Home
-from routebook.server.state.recorder import Recorder
+from routebook.server.state.journal_only import JournalOnly
+from routebook.server.systemd import ServiceNotifier
 from routebook.server.tls.contexts import TlsContexts
 from routebook.settings import Settings
+from routebook.settings.table import HTTP_LISTEN
 
 if TYPE_CHECKING:
+    from routebook.server.access.identities_file import IdentitiesFile
     from routebook.server.controller.node import ControllerNode
 
 _M_ARENA_MAX: Final = -8  # malloc.h
@@ -48,21 +55,69 @@ async def _serve_controller(node: "ControllerNode", settings: Settings, home: Ho
     from routebook.server.controller.node import STANDALONE_VERSION  # noqa: PLC0415  only with a Controller
 
     stop = _stop_on_signal()
+    address = settings.http_listen if HTTP_LISTEN in settings.origins else None  # the default is a NameServer's
+    http = None if address is None else HttpListener(host=address[0], port=address[1])
     clock, event_log = Clock(), EventLog(time.monotonic)
     tls = TlsContexts(settings.tls)
     tls.load()
     access = open_identities(settings)
-    denials = Denials(Recorder(event_log=event_log, ns=home.ns, boot=""), clock.wall_ms)
-    await node.start(
-        clock=clock, tls=tls, denials=denials, event_log=event_log, access=access, version=STANDALONE_VERSION
-    )
+    journal = JournalOnly.open(home, settings, event_log=event_log, wall_ms=clock.wall_ms)
+    denials = Denials(journal.recorder, clock.wall_ms)
+    journal.start(node.config.node.address)
+    try:
+        await node.start(
+            clock=clock,
+            tls=tls,
+            denials=denials,
+            event_log=event_log,
+            recorder=journal.recorder,
+            access=access,
+            version=STANDALONE_VERSION,
+        )
+    except StartError:
+        await journal.stop("the Controller cannot start")
+        raise
     housekeeping = Housekeeping(node.port.shared, port=node.port.number, access=access)
     housekeeping.start()
     _announce_controller(node, "Controller Server")
-    await stop
+    if http is not None:
+        http.start(_controller_http(node, settings, clock=clock, access=access, denials=denials, ns=home.ns))
+    reason = await stop
     housekeeping.stop()
     await node.stop()
     denials.flush()
+    await journal.stop(reason)
+    if http is not None:
+        await http.stop()
+
+
+def _controller_http(
+    node: "ControllerNode",
+    settings: Settings,
+    *,
+    clock: Clock,
+    access: "IdentitiesFile | None",
+    denials: Denials,
+    ns: str,
+) -> HttpContext:
+    """The parts that HTTP uses without a NameServer."""
+    health = Health()
+    health.add("controller", node.health)
+    return HttpContext(
+        nameserver=NameServer(settings, started_ms=clock.now_ms()),
+        traffic=node.port.shared.traffic,
+        loop_lag=node.port.loop_lag,
+        health=health,
+        feed=Feed(),
+        now_ms=clock.now_ms,
+        listen=node.port.address,
+        ns=ns,
+        boot="",
+        access=access,
+        denials=denials,
+        controller=node,
+        only_controller=True,
+    )
 
 
 def _prepare(warnings: Iterable[str]) -> None:
@@ -91,6 +146,8 @@ async def _serve(server: Server) -> str:
     server.http_address = None if http is None else http.address
     await server.start()
     _announce(server)
+    notifier = ServiceNotifier()
+    notifier.ready()
     try:
         controller = await server.start_controller()
     except StartError:
@@ -104,6 +161,7 @@ async def _serve(server: Server) -> str:
     if http is not None:
         http.start(server.http_context())
     reason = await stop
+    notifier.stopping()
     await server.stop(reason)
     if http is not None:
         await http.stop()  # last: watchers receive the event that the server stops

@@ -28,9 +28,10 @@ from routebook.server.net.nameserver_service import NameServerService
 from routebook.server.net.outbound.cluster_test import ClusterTest
 from routebook.server.net.outbound.min_broker_notices import MinBrokerNotices
 from routebook.server.net.port import Port
+from routebook.server.net.turns import Turns
 from routebook.server.observe.event_log import EventLog
-from routebook.server.observe.health import Health, protection_health, service_gate
-from routebook.server.peers import open_peers, peers_health
+from routebook.server.observe.health import Health, protection_health, service_gate, tls_health, totals_health
+from routebook.server.peers import SilenceQuestion, open_peers, peers_health
 from routebook.server.state.config_saver import ConfigSaver
 from routebook.server.state.home import Home
 from routebook.server.state.persistence import Persistence
@@ -69,6 +70,7 @@ class Server:
         self._event_log = event_log
         self._tls = tls
         self._peers: Peers | None = None
+        self._silence: SilenceQuestion | None = None
         self._is_started = self._controller_started = False
         self._is_stopping = False
         self.address = ""
@@ -124,6 +126,10 @@ class Server:
         self._housekeeping.start()
         self._rollups.start()
         self.health.add("limits", port.health)
+        if self._tls.watches:
+            tls, wall_ms = self._tls, self._clock.wall_ms
+            self.health.add("tls", lambda: tls_health(tls.problem, tls.expires_ms, wall_ms()))
+        self.health.add("totals", lambda: totals_health(self.nameserver))
         self.health.release("start")
 
     def _make_port(self, settings: Settings) -> Port:
@@ -131,7 +137,11 @@ class Server:
         event_log, recorder, clock = self._event_log, self.recorder, self._clock
         serialize_type = SerializeType[settings.serialize_type]
         opaques = count()
-        self._saver = ConfigSaver(kv_path=Path(settings.kv_config_path), settings_path=Path(settings.config_store_path))
+        self._saver = ConfigSaver(
+            kv_path=Path(settings.kv_config_path),
+            settings_path=Path(settings.config_store_path),
+            kv=self.nameserver.kv.image,
+        )
         self._notices = MinBrokerNotices(
             opaques=opaques, serialize_type=serialize_type, on_failure=event_log.unreachable
         )
@@ -153,9 +163,10 @@ class Server:
             from routebook.server.access.authorize import AccessRules, Authorizer  # noqa: PLC0415  only if needed
 
             rules = AccessRules(lambda command: NEEDED.get(command.code, ()), partial(target_of, self.nameserver))
-            authorizer = Authorizer(self.access, rules, self.denials)
+            authorizer = Authorizer(self.access, rules, self.denials, require_tls=settings.auth_require_tls)
+        turns = Turns()
         return Port(
-            NameServerService(self.nameserver, self._effects, clock.now_ms),
+            NameServerService(self.nameserver, self._effects, clock.now_ms, turns=turns, event_log=event_log),
             settings,
             clock=clock,
             tls=self._tls,
@@ -165,6 +176,7 @@ class Server:
             authorizer=authorizer,
             fast_lookup=FastLookup(self.nameserver) if serialize_type is SerializeType.JSON else None,
             http_address=self.http_address,
+            turns=turns,
         )
 
     async def start_controller(self) -> "ControllerNode | None":
@@ -173,7 +185,12 @@ class Server:
         if controller is None:
             return None
         await controller.start(
-            clock=self._clock, tls=self._tls, denials=self.denials, event_log=self._event_log, access=self.access
+            clock=self._clock,
+            tls=self._tls,
+            denials=self.denials,
+            event_log=self._event_log,
+            recorder=self.recorder,
+            access=self.access,
         )
         self._controller_started = True
         self.health.add("controller", controller.health)
@@ -188,11 +205,14 @@ class Server:
             self.recorder,
             now_ms=self._clock.now_ms,
             wall_ms=self._clock.wall_ms,
+            home=self.persistence.home,
         )
         if peers is not None:
             self._peers = peers
             self.health.add("peers", lambda: peers_health(peers))
             peers.start()
+            self._silence = SilenceQuestion(peers, self.nameserver, self._effects.apply, self._clock.now_ms)
+            self._housekeeping.after_scan = self._silence.check
 
     async def stop(self, reason: str = "asked to") -> None:
         """Stop accepting, answer everything that has arrived, and close all connections and files."""
@@ -212,6 +232,8 @@ class Server:
         await self._notices.aclose()
         await self._cluster_test.aclose()
         await self._saver.close()
+        if self._silence is not None:
+            self._silence.stop()
         if self._peers is not None:
             await self._peers.stop()
         self._rollups.stop()
@@ -239,6 +261,7 @@ class Server:
             denials=self.denials,
             home=persistence.home,
             effects=self._effects,
+            controller=self.controller if self._controller_started else None,
         )
 
     @property

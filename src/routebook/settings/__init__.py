@@ -7,6 +7,7 @@ from routebook.settings.current import (
     Settings,
     SettingsUpdate,
     TlsSettings,
+    TotalSettings,
 )
 from routebook.settings.listing import listing
 from routebook.settings.setting import How, Setting
@@ -24,6 +25,7 @@ __all__ = [
     "SettingsUpdate",
     "Source",
     "TlsSettings",
+    "TotalSettings",
     "from_environment",
     "from_file",
     "from_options",

@@ -52,6 +52,20 @@ class LimitSettings(msgspec.Struct, frozen=True, kw_only=True):
     buffer_bytes: int
 
 
+class TotalSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits on what the tables hold, in all and per identity; 0 means no limit."""
+
+    brokers: int
+    topics: int
+    queues: int  # sum of the topics of all brokers
+    mappings: int
+    kv_bytes: int
+    brokers_per_identity: int
+    queues_per_identity: int
+    mappings_per_identity: int
+    kv_bytes_per_identity: int
+
+
 class JournalSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The journal and its snapshots."""
 
@@ -60,7 +74,11 @@ class JournalSettings(msgspec.Struct, frozen=True, kw_only=True):
     segment_mib: int
     retain_days: int
     retain_mib: int
+    audit_days: int
+    audit_mib: int
     snapshot_s: int
+    archive_url: str
+    archive_roll_s: int
 
 
 class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +86,7 @@ class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     enabled: bool
     session_s: int
-    login_attempts: int  # failures per minute and address
+    login_attempts: int  # failures per minute, address and access key
     compare: str  # peers, guarded, any
 
 
@@ -81,6 +99,8 @@ class ControllerSettings(msgspec.Struct, frozen=True, kw_only=True):
     etcd_user: str
     etcd_password_file: str
     etcd_ca_file: str
+    etcd_cert_file: str
+    etcd_key_file: str
 
 
 class Settings:
@@ -130,6 +150,8 @@ class Settings:
             etcd_user=text["routebook.controller.etcdUser"],
             etcd_password_file=text["routebook.controller.etcdPasswordFile"],
             etcd_ca_file=text["routebook.controller.etcdCaFile"],
+            etcd_cert_file=text["routebook.controller.etcdCertFile"],
+            etcd_key_file=text["routebook.controller.etcdKeyFile"],
         )
 
         self.bind_address = text["bindAddress"]
@@ -156,7 +178,19 @@ class Settings:
             unread_bytes=number["routebook.limits.unreadBytes"],
             buffer_bytes=number["routebook.limits.bufferBytes"],
         )
+        self.totals = TotalSettings(
+            brokers=number["routebook.limits.brokers"],
+            topics=number["routebook.limits.topics"],
+            queues=number["routebook.limits.queues"],
+            mappings=number["routebook.limits.mappings"],
+            kv_bytes=number["routebook.limits.kvBytes"],
+            brokers_per_identity=number["routebook.limits.brokersPerIdentity"],
+            queues_per_identity=number["routebook.limits.queuesPerIdentity"],
+            mappings_per_identity=number["routebook.limits.mappingsPerIdentity"],
+            kv_bytes_per_identity=number["routebook.limits.kvBytesPerIdentity"],
+        )
         self.auth_file = text["routebook.auth.file"] or None
+        self.auth_require_tls = frozenset(word for word in text["routebook.auth.requireTls"].split(",") if word)
         self.proxy_networks = tuple(
             ip_network(network.strip()) for network in text["routebook.proxyNetworks"].split(",") if network.strip()
         )
@@ -176,7 +210,11 @@ class Settings:
             segment_mib=number["routebook.journal.segmentMegabytes"],
             retain_days=number["routebook.journal.retainDays"],
             retain_mib=number["routebook.journal.retainMegabytes"],
+            audit_days=number["routebook.audit.retainDays"],
+            audit_mib=number["routebook.audit.retainMegabytes"],
             snapshot_s=number["routebook.journal.snapshotSeconds"],
+            archive_url=text["routebook.archive.url"],
+            archive_roll_s=number["routebook.archive.rollSeconds"],
         )
         self.serialize_type = text["routebook.serializeType"]
         self.product_namesrv_addrs = _addresses(text["routebook.productNamesrvAddr"])

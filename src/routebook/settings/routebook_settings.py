@@ -3,11 +3,12 @@
 from typing import Final
 
 from routebook.settings.setting import Group, How, Setting, rows
-from routebook.settings.types import Addresses, Flag, ListenAddress, Networks, OneOf, Peers, Text, Whole
+from routebook.settings.types import Addresses, Flag, ListenAddress, Networks, OneOf, Peers, SomeOf, Text, Whole
 
 _FLAG: Final = Flag()
 _COUNT: Final = Whole(1)
 _SIZE: Final = Whole(0)
+_CLASSES: Final = SomeOf(("route_read", "broker_control", "admin_read", "admin_write"))
 
 ROUTEBOOK_SETTINGS: Final = (
     *rows(
@@ -18,6 +19,8 @@ ROUTEBOOK_SETTINGS: Final = (
          "reject a compressed body that is larger when inflated"),
         ("routebook.auth.file", Text("a path"), "", How.FIXED,
          "identities and their rights, a file of mode 0600; empty: no authentication. See docs/security.md"),
+        ("routebook.auth.requireTls", _CLASSES, "", How.FIXED,
+         "classes of requests that are denied on the NameServer port without TLS; needs `routebook.auth.file`"),
         ("routebook.proxyNetworks", Networks(), "", How.FIXED,
          "load balancers whose PROXY header is trusted for limits and the networks of identities"),
         ("routebook.limits.connections", _SIZE, 50_000, How.FIXED,
@@ -40,6 +43,24 @@ ROUTEBOOK_SETTINGS: Final = (
          "memory for incomplete frames and unread answers; beyond it the largest connections are closed; 0: no limit"),
         ("routebook.limits.nameLength", Whole(255), 1024, How.FIXED,
          "maximum length of the names of topics, brokers, clusters and KV keys"),
+        ("routebook.limits.brokers", _SIZE, 20_000, How.FIXED,
+         "reject further brokers beyond this number; 0: no limit"),
+        ("routebook.limits.topics", _SIZE, 300_000, How.FIXED,
+         "reject registrations that would make more topics than this; 0: no limit"),
+        ("routebook.limits.queues", _SIZE, 10_000_000, How.FIXED,
+         "the same for the sum of the topics of all brokers; 0: no limit"),
+        ("routebook.limits.mappings", _SIZE, 100_000, How.FIXED,
+         "the same for topics with static mappings; 0: no limit"),
+        ("routebook.limits.kvBytes", _SIZE, 64 << 20, How.FIXED,
+         "reject KV entries that would use more memory in all; 0: no limit"),
+        ("routebook.limits.brokersPerIdentity", _SIZE, 10_000, How.FIXED,
+         "the same as `routebook.limits.brokers` for the brokers of one identity; 0: no limit"),
+        ("routebook.limits.queuesPerIdentity", _SIZE, 5_000_000, How.FIXED,
+         "the same as `routebook.limits.queues` for the brokers of one identity; 0: no limit"),
+        ("routebook.limits.mappingsPerIdentity", _SIZE, 50_000, How.FIXED,
+         "maximum number of static mappings in a registration of an identity; 0: no limit"),
+        ("routebook.limits.kvBytesPerIdentity", _SIZE, 32 << 20, How.FIXED,
+         "the same as `routebook.limits.kvBytes` for the entries of one identity since the start; 0: no limit"),
         ("routebook.routeCacheBytes", _SIZE, 256 << 20, How.FIXED,
          "memory for cached encoded routes; 0: no cache"),
         ("routebook.serializeType", OneOf(("JSON", "ROCKETMQ")), "JSON", How.FIXED,
@@ -57,8 +78,16 @@ ROUTEBOOK_SETTINGS: Final = (
         ("routebook.journal.retainDays", Whole(1, 36_500), 30, How.FIXED, "remove older segments"),
         ("routebook.journal.retainMegabytes", Whole(1), 2048, How.FIXED,
          "remove the oldest segments when all together are larger"),
+        ("routebook.audit.retainDays", Whole(1, 36_500), 3650, How.FIXED,
+         "keep administrators' changes this long, after the journal has removed them"),
+        ("routebook.audit.retainMegabytes", Whole(1), 256, How.FIXED,
+         "remove the oldest of them when all together are larger"),
         ("routebook.journal.snapshotSeconds", Whole(1, 86_400), 300, How.FIXED,
          "interval of table snapshots, which shorten the start"),
+        ("routebook.archive.url", Text("a URL"), "", How.FIXED,
+         "upload rolled segments to `s3://…`, `gs://…`, `az://…` or `file:///…`; see docs/archive.md"),
+        ("routebook.archive.rollSeconds", Whole(1, 86_400), 300, How.FIXED,
+         "with an archive, finish a segment after this time, so that it can be uploaded"),
         ("routebook.lookupKeysPerMinute", _SIZE, 1000, How.FIXED,
          "number of topic and client pairs whose look-ups are counted per minute; all others are counted as one"),
         ("routebook.recoveredLeaseSeconds", Whole(0, 86_400), 120, How.FIXED,
@@ -81,7 +110,7 @@ ROUTEBOOK_SETTINGS: Final = (
         ("routebook.console.sessionMinutes", Whole(1, 10_080), 480, How.FIXED,
          "lifetime of a console login"),
         ("routebook.console.loginAttempts", Whole(1, 10_000), 5, How.FIXED,
-         "failed logins per minute and address before further attempts have to wait"),
+         "failed logins per minute, address and access key before further attempts have to wait"),
         ("routebook.console.compare", OneOf(("peers", "guarded", "any")), "guarded", How.FIXED,
          ("which NameServers the console may compare with. `peers`: only `routebook.peers`; `guarded`: any address for"
           " administrators, or if HTTP listens on this machine only; `any`: any address for every user")),
@@ -107,6 +136,10 @@ ROUTEBOOK_SETTINGS: Final = (
         ("routebook.controller.etcdPasswordFile", Text("a path"), "", How.FIXED, "file with the password of that user"),
         ("routebook.controller.etcdCaFile", Text("a path"), "", How.FIXED,
          "file with the CA certificates for etcd over HTTPS, PEM; empty: those of the system"),
+        ("routebook.controller.etcdCertFile", Text("a path"), "", How.FIXED,
+         "file with this node's client certificate for etcd, PEM; empty: none"),
+        ("routebook.controller.etcdKeyFile", Text("a path"), "", How.FIXED,
+         "file with the key of that certificate, PEM; empty: it is in the same file"),
         ("routebook.logFormat", OneOf(("text", "json")), "text", How.FIXED, "format of log lines"),
         ("routebook.logLevel", OneOf(("debug", "info", "warning", "error")), "info", How.FIXED,
          "lowest level that is logged"),

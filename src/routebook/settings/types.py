@@ -79,6 +79,22 @@ class NonEmpty(msgspec.Struct, frozen=True):
         return text
 
 
+class SomeOf(msgspec.Struct, frozen=True):
+    """Words of a fixed set, separated by commas; may be empty."""
+
+    words: tuple[str, ...]
+
+    @property
+    def expects(self) -> str:
+        return f"some of {', '.join(self.words)}, separated by commas"
+
+    def parse(self, text: str) -> str:
+        given = [word.strip() for word in text.split(",") if word.strip()]
+        if not set(given) <= set(self.words):
+            raise ValueError(self.expects)
+        return ",".join(given)
+
+
 class Addresses(msgspec.Struct, frozen=True):
     """HOST:PORT, several separated by semicolons, or empty."""
 
@@ -135,7 +151,7 @@ class ListenAddress(msgspec.Struct, frozen=True):
         return text
 
 
-Type: TypeAlias = Flag | Whole | OneOf | Text | NonEmpty | Addresses | Networks | Peers | ListenAddress
+Type: TypeAlias = Flag | Whole | OneOf | SomeOf | Text | NonEmpty | Addresses | Networks | Peers | ListenAddress
 
 
 def _is_port(text: str) -> bool:

@@ -29,13 +29,17 @@ class AccessRules:
 class Authorizer:
     """Finds the identity of each request and checks its permissions. Exists only if authentication is on."""
 
-    def __init__(self, file: IdentitiesFile, rules: AccessRules, denials: Denials) -> None:
+    def __init__(
+        self, file: IdentitiesFile, rules: AccessRules, denials: Denials, *, require_tls: frozenset[str] = frozenset()
+    ) -> None:
+        """Requests that need a class of `require_tls` are denied without TLS."""
         self._file = file
         self._rules = rules
         self._denials = denials
+        self._require_tls = require_tls
 
     def authorize(
-        self, command: Command, *, peer: str, host: str, certificate_names: tuple[str, ...]
+        self, command: Command, *, peer: str, host: str, certificate_names: tuple[str, ...], is_tls: bool = False
     ) -> Identity | Reply:
         """Return the identity that the request is permitted to, or the answer that denies it."""
         found = self._identify(command, certificate_names)
@@ -47,7 +51,11 @@ class Authorizer:
         if found.is_limited:
             with contextlib.suppress(RequestError):  # an invalid body: the handler rejects it and changes nothing
                 target = self._rules.target(command)
-        wrong = decide(found, self._rules.needed(command), host=host, target=target)
+        needed = self._rules.needed(command)
+        wrong = decide(found, needed, host=host, target=target)
+        if wrong is None and not is_tls and self._require_tls:
+            encrypted = [access for access in needed if access in self._require_tls and found.may(access)]
+            wrong = f"{encrypted[0]} needs TLS (routebook.auth.requireTls)" if encrypted else None
         if wrong is None:
             return found
         self._denials.denied(code=command.code, why=wrong, peer=peer, who=found.name)

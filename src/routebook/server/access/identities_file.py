@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,10 @@ _MAX_BYTES: Final = 4 << 20
 
 
 class IdentitiesFile:
-    """`identities` are those in force. If a changed file is invalid, they stay in force, and `problem` says why."""
+    """`identities` are those in force. If a changed file is invalid, they stay in force, and `problem` says why.
+
+    `on_change` is called after each change of the identities.
+    """
 
     def __init__(self, path: Path, environ: Mapping[str, str] | None = None) -> None:
         """Read the file. Raises AccessFileError: a server that needs authentication does not start without it."""
@@ -25,6 +28,7 @@ class IdentitiesFile:
         self.identities = self._read()
         self.problem: str | None = None
         self.reloads = 0
+        self.on_change: list[Callable[[], None]] = []
 
     def reload(self) -> str | None:
         """Read a changed file. Return a message for the log, None if the file has not changed."""
@@ -39,6 +43,8 @@ class IdentitiesFile:
             return f"the changed identities file is invalid: {error}; the previous identities stay in force"
         self.problem = None
         self.reloads += 1
+        for call in self.on_change:
+            call()
         return f"the identities file changed; identities in force: {len(self.identities)}"
 
     def health(self) -> Part:

@@ -24,12 +24,14 @@ from routebook.events import (
     TopicsChanged,
 )
 from routebook.kv import Table
+from routebook.server.observe.controller_log import CONTROLLER_KINDS, log_controller_event
 from routebook.server.observe.log import get_log
 from routebook.server.observe.log_throttle import LogThrottle
 from routebook.wire.foreign_protocols import ForeignProtocol
 
 _PLANNED: Final = frozenset({DownReason.UNREGISTERED, DownReason.DEREGISTERED, DownReason.REPLACED})
 _MAX_KV_LINES: Final = 1000
+_MAX_VALUE_CHARS: Final = 1000  # the journal has the whole value
 
 
 class EventLog:
@@ -74,9 +76,10 @@ class EventLog:
                 where = {"cluster": event.cluster, "brokers": event.brokers}
                 log.info("topic deleted", topic=event.topic, **where, peer=peer)
             case KvChanged(deleted=True):
-                log.info("kv deleted", namespace=event.namespace, key=event.key, before=event.before, peer=peer)
+                before = _shortened(event.before)
+                log.info("kv deleted", namespace=event.namespace, key=event.key, before=before, peer=peer)
             case KvChanged():
-                values = {"before": event.before, "after": event.after}
+                values = {"before": _shortened(event.before), "after": _shortened(event.after)}
                 log.info("kv put", namespace=event.namespace, key=event.key, **values, peer=peer)
             case SettingChanged():
                 log.info("setting changed", key=event.key, before=event.before, after=event.after, peer=peer)
@@ -94,16 +97,30 @@ class EventLog:
                 log.info("started", version=event.version, listen=event.listen, **more)
             case ServerStopped():
                 log.info("stopped", reason=event.reason)
+            case _ if isinstance(event, CONTROLLER_KINDS):
+                log_controller_event(log, event, peer)
 
     def recovery_problem(self, why: str) -> None:
         """Log that journal, snapshot or history are damaged or incomplete."""
         self._log.warning("recovery problem", why=why)
+
+    def journal_restored(self, segments: int, size: int) -> None:
+        """Log that an empty journal was restored from the archive."""
+        self._log.info("journal restored from the archive", segments=segments, bytes=size)
+
+    def archive_problem(self, why: str) -> None:
+        """Log that segments cannot be archived, or can again."""
+        self._log.warning("archive", why=why)
 
     # Connections
 
     def foreign_protocol(self, protocol: ForeignProtocol, peer: str) -> None:
         event = "not a RocketMQ client"
         self._throttled(self._remoting.warning, event, peer, kind=protocol.name.lower(), why=f"it {protocol.value}")
+
+    def registration_rejected(self, *, broker: str, addr: str, why: str, peer: str) -> None:
+        """A broker's registration failed; the broker logs only that it did."""
+        self._throttled(self._log.info, "registration rejected", peer, kind=broker, broker=broker, addr=addr, why=why)
 
     def connection_closed(self, why: str, peer: str) -> None:
         self._throttled(self._remoting.warning, "connection closed", peer, why=why)
@@ -116,6 +133,9 @@ class EventLog:
 
     def unreachable(self, address: str, why: str) -> None:
         self._throttled(self._remoting.warning, "cannot be reached", address, why=why)
+
+    def controller_problem(self, why: str) -> None:
+        self._throttled(self._log.warning, "the Controller's log has a problem", None, why=why)
 
     def _throttled(
         self, write: Callable[..., None], event: str, peer: str | None, *, kind: str | None = None, **fields: object
@@ -134,20 +154,18 @@ class EventLog:
     def identities_file(self, what: str) -> None:
         self._log.warning("identities", what=what)
 
-    def controller_leads(self, leads: bool) -> None:
-        self._log.info("this Controller node leads" if leads else "this Controller node does not lead")
-
-    def controller_changed(self, what: str, broker: str, cause: str) -> None:
-        self._log.info("controller change", what=what, broker=broker, cause=cause)
-
     def busy(self, is_busy: bool) -> None:
         if is_busy:
             self._log.warning("overload: look-ups are answered SYSTEM_BUSY, brokers are served")
         else:
             self._log.warning("overload is over: look-ups are answered again")
 
-    def tls_files(self, what: str) -> None:
-        self._log.info("tls files", what=what)
+    def controller_address(self, what: str) -> None:
+        self._log.warning("controller address", what=what)
+
+    def tls_files(self, what: str, *, failed: bool) -> None:
+        write = self._log.warning if failed else self._log.info
+        write("tls files", what=what)
 
     def task_failed(self, name: str, error: Exception) -> None:
         self._log.unexpected("scheduled work failed", error, work=name)
@@ -158,7 +176,7 @@ class EventLog:
         self._log.info("kv table", namespaces=len(namespaces), entries=entries)
         lines = ((namespace, key, value) for namespace, table in namespaces.items() for key, value in table.items())
         for (namespace, key, value), _ in zip(lines, range(_MAX_KV_LINES), strict=False):
-            self._log.info("kv entry", namespace=namespace, key=key, value=value)
+            self._log.info("kv entry", namespace=namespace, key=key, value=_shortened(value))
 
     @property
     def logs_water_marks(self) -> bool:
@@ -186,3 +204,9 @@ def _broker(event: BrokerUp | BrokerChanged | BrokerReturned | BrokerDown) -> di
 
 def _version(event: BrokerChanged) -> int | None:
     return None if event.data_version is None else event.data_version.counter
+
+
+def _shortened(value: str | None) -> str | None:
+    if value is None or len(value) <= _MAX_VALUE_CHARS:
+        return value
+    return f"{value[:_MAX_VALUE_CHARS]}… ({len(value)} characters)"

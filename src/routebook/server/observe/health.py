@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from routebook.handlers import NameServer
+from routebook.handlers.totals import usage
 
 Fact: TypeAlias = float | str | bool | None  # int is a float here
 
@@ -23,6 +24,7 @@ class Condition(StrEnum):
     FAILED = "failed"  # the component does not work
 
 
+_CLOSE_SHARE: Final = 0.9
 SEVERITY: Final = {condition: number for number, condition in enumerate(Condition)}
 
 
@@ -43,6 +45,8 @@ class HealthReport(msgspec.Struct, frozen=True, kw_only=True):
     parts: dict[str, Part]
 
 
+_DAY_MS: Final = 86_400_000
+_EXPIRES_SOON_DAYS: Final = 7
 Probe: TypeAlias = Callable[[], Part]
 Gate: TypeAlias = Callable[[], str | None]
 
@@ -115,3 +119,36 @@ def protection_health(ns: NameServer) -> Part:
         return Part(facts=facts)
     says = f"routes of {len(preservation.silent)} silent brokers are kept: check the network of this NameServer"
     return Part(Condition.DEGRADED, says, facts)
+
+
+def tls_health(problem: str | None, expires_ms: int | None, now_ms: int) -> Part:
+    """The health component `tls`: degraded if changed files cannot be used, or the certificate expires soon."""
+    left_ms = None if expires_ms is None else expires_ms - now_ms
+    facts: dict[str, Fact] = {
+        "reload_failed": problem is not None,
+        "expires_at_ms": expires_ms,
+        "expires_in_days": None if left_ms is None else round(left_ms / _DAY_MS, 2),
+    }
+    if problem is not None:
+        says = f"the changed TLS files cannot be used: {problem}; new connections use the previous files"
+    elif left_ms is not None and left_ms <= 0:
+        says = "the certificate has expired: clients that check it cannot connect; renew routebook.tls.certPath"
+    elif left_ms is not None and left_ms < _EXPIRES_SOON_DAYS * _DAY_MS:
+        says = f"the certificate expires in {left_ms / _DAY_MS:.1f} days: renew routebook.tls.certPath"
+    else:
+        return Part(facts=facts)
+    return Part(Condition.DEGRADED, says, facts)
+
+
+def totals_health(ns: NameServer) -> Part:
+    """The health component `totals`: degraded while the tables are close to a limit."""
+    facts: dict[str, Fact] = {}
+    close = []
+    for name, (count, limit) in usage(ns).items():
+        facts[name], facts[f"{name}_limit"] = count, limit
+        if limit and count > limit * _CLOSE_SHARE:
+            close.append(f"{count} of {limit} {name}")
+    if not close:
+        return Part(facts=facts)
+    says = f"close to a limit, beyond which registrations and KV entries are rejected: {', '.join(close)}"
+    return Part(Condition.DEGRADED, f"{says}; see routebook.limits in docs/settings.md", facts)

@@ -9,7 +9,7 @@ import ssl
 from pathlib import Path
 
 from routebook.errors import TlsError
-from routebook.server.tls.files import KEY_MISMATCH, file_context, new_context, self_signed_context
+from routebook.server.tls.files import KEY_MISMATCH, expiry_ms, file_context, new_context, self_signed_context
 from routebook.settings import TlsSettings
 
 
@@ -31,6 +31,8 @@ class TlsContexts:
         self._loaded: dict[str, bytes | None] = {}
         self._rejected: dict[str, bytes | None] = {}
         self._stats: dict[str, tuple[int, int, int] | None] = {}
+        self.problem: str | None = None  # why changed files are not used
+        self.expires_ms: int | None = None  # end of the certificate's validity
 
     @property
     def watches(self) -> bool:
@@ -46,6 +48,7 @@ class TlsContexts:
             return
         self._loaded = self._digests()
         self._context = file_context(self.settings)
+        self.expires_ms = expiry_ms(self.settings.cert_path)
 
     def current(self) -> ssl.SSLContext:
         if self._context is None:
@@ -69,11 +72,13 @@ class TlsContexts:
         try:
             self._context = file_context(self.settings)
         except TlsError as error:
+            self.problem = str(error)
             if changed <= {"cert", "key"} and len(changed) == 1 and KEY_MISMATCH in repr(error.__cause__):
                 return None
             self._rejected = found
             return f"the changed TLS files cannot be used: {error}; new connections still use the previous files"
-        self._loaded, self._rejected = found, {}
+        self._loaded, self._rejected, self.problem = found, {}, None
+        self.expires_ms = expiry_ms(self.settings.cert_path)
         return f"TLS files changed ({', '.join(sorted(changed))}): new connections use them"
 
     def _digests(self) -> dict[str, bytes | None]:

@@ -95,3 +95,14 @@ def self_signed_context(settings: TlsSettings) -> ssl.SSLContext:
         pair.write_bytes(make_self_signed())
         context.load_cert_chain(pair)
     return context
+
+
+def expiry_ms(cert_path: str | None) -> int | None:
+    """Return the end of the first certificate's validity, in ms since the epoch; None if it cannot be read."""
+    from cryptography import x509  # noqa: PLC0415  a slow import, only with a certificate file
+
+    try:
+        certificate = x509.load_pem_x509_certificate(Path(cert_path or "").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return int(certificate.not_valid_after_utc.timestamp() * 1000)

@@ -1,6 +1,7 @@
 """Denied requests are recorded; a flood of them adds few records, whose counts add up."""
 
-from routebook.events import RequestDenied, RequestEvent
+from routebook.event_base import RequestEvent
+from routebook.events import RequestDenied
 from routebook.journal.record import Record
 from routebook.server.access.denials import Denials
 from routebook.server.observe.event_log import EventLog

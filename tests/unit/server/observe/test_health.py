@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from routebook.server.observe.health import Condition, Health, Part, service_gate
+from routebook.server.observe.health import Condition, Health, Part, service_gate, tls_health
 from tests.support.core_client import CoreClient
 from tests.support.in_process_server import connected, running
 from tests.support.remoting import register
@@ -82,3 +82,17 @@ def test_kept_silent_brokers_degrade_the_server(tmp_path: Path) -> None:
             assert server.health.report().ready
 
     asyncio.run(play())
+
+
+def test_tls_is_degraded_by_unusable_files_and_near_expiry() -> None:
+    day_ms = 86_400_000
+    fine = tls_health(None, 30 * day_ms, 0)
+    assert (fine.condition, fine.facts["expires_in_days"], fine.facts["reload_failed"]) == (Condition.OK, 30, False)
+    assert tls_health(None, None, 0).condition is Condition.OK
+    for part, says in (
+        (tls_health("x.pem is not readable", 30 * day_ms, 0), "x.pem is not readable"),
+        (tls_health(None, 3 * day_ms, 0), "expires in 3.0 days"),
+        (tls_health(None, 3 * day_ms, 4 * day_ms), "has expired"),
+    ):
+        assert part.condition is Condition.DEGRADED
+        assert says in part.says

@@ -2,6 +2,7 @@
 
 import os
 import ssl
+import time
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,7 @@ def test_an_unusable_file_is_reported_once_and_the_previous_one_stays(files: Tls
     message = contexts.reload()
     assert message is not None
     assert "cannot be used" in message
+    assert contexts.problem is not None
     files.cert.touch()
     assert contexts.reload() is None
     assert serial_number(contexts, files) == before
@@ -90,3 +92,22 @@ def test_a_new_modification_time_alone_changes_nothing(files: TlsFiles) -> None:
     os.utime(files.key, (1, 1))
     assert contexts.reload() is None
     assert contexts.current() is before
+
+
+def test_the_end_of_validity_and_a_mismatch_are_known(files: TlsFiles) -> None:
+    contexts = files.load()
+    contexts.reload()
+    first = contexts.expires_ms
+    assert first is not None
+    assert 0.9 < (first / 1000 - time.time()) / 86_400 < 1.1
+    files.issue_spare()
+    files.spare_cert.replace(files.cert)
+    assert contexts.reload() is None
+    problems = [contexts.problem]
+    files.spare_key.replace(files.key)
+    contexts.reload()
+    problems.append(contexts.problem)
+    assert "does not belong to the key" in str(problems[0])
+    assert problems[1] is None
+    assert contexts.expires_ms is not None
+    assert contexts.expires_ms >= first
