@@ -13,6 +13,7 @@ SWALLOWING: Final = {
     "server/housekeeping.py",  # one task
     "server/http/lake/child.py",  # one request of the lake's reader process
     "server/http/listener.py",  # HTTP fails, the NameServer keeps serving
+    "server/net/nameserver_service.py",  # one registration that is decoded in steps
     "server/net/request_loop.py",  # one request
     "server/state/snapshots.py",  # one snapshot
 }

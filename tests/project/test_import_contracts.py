@@ -41,7 +41,7 @@ def test_the_contracts_hold(copy: Path) -> None:
         ("wire/codec.py", "import socket"),
         ("routes/views.py", "import logging"),
         ("kv.py", "from pathlib import Path"),
-        ("lake/tables/gold.py", "from routebook.lake.read.reader import Lake"),
+        ("lake/tables/gold/__init__.py", "from routebook.lake.read.reader import Lake"),
         ("lake/spark/session.py", "from routebook.lake.build.steps import STEPS"),
         ("lake/read/query.py", "from routebook.lake.spark.session import open_session"),
         ("lake/reports/scope.py", "from pyspark.sql import DataFrame"),

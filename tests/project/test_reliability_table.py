@@ -12,6 +12,7 @@ ROWS: list[Row] = [
     ATTACK | MEMORY | {"connections": 3000},
     CHAOS | {"writes": 7, "broker_lives": 8, "violations": 0},
     CHAOS | {"writes": 7, "broker_lives": 8, "violations": 0},
+    {"suite": "kills", "what": "writer", "kills": 1000, "interrupted": 15, "writes": 2000, "lost": 0},
     {"suite": "chaos faults", "what": "SIGSTOP", "injected": 2},
     {"suite": "chaos faults", "what": "SIGSTOP", "injected": 1},
 ]
@@ -24,6 +25,7 @@ def test_figures_are_summed() -> None:
     assert "| flood | 3,000 connections | 2 | all 10 | 1.5 ms | 50, 60, 51 MiB |" in made
     assert "| faults injected | 30 of 1 kinds |" in made
     assert "SIGSTOP 3." in made
+    assert "| writer | 1,000 | 15 | 2,000 | 0 |" in made
     assert "**violations** of the four promises | **0** |" in made
 
 
