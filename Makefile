@@ -6,15 +6,14 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 PYTEST  := $(BIN)/python -m pytest
 
-.PHONY: help setup tools run test test-all soak differential lake fuzz chaos reliability interop console demo bench bench-quick check lint types contracts format clean
+.PHONY: help setup tools run test test-all soak differential lake fuzz chaos controller-faults reliability interop console docs demo bench bench-quick check lint types contracts format clean
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
 
 setup: $(STAMP)  ## create .venv, or update it after a change of dependencies
 
 $(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,lake]'
+	@tools/setup.sh $(PYTHON) $(VENV)
 	@touch $(STAMP)
 
 run: setup       ## start a NameServer with its console, and the lake that follows its journal
@@ -60,8 +59,8 @@ console: tools   ## build the console; fails if the result differs from the comm
 lake: setup      ## all tests of the lake, with ground truth, kills and a Spark cluster
 	$(PYTEST) tests/lake --lake-all
 
-differential: setup  ## 20,000 random operations beside the Java NameServer
-	$(PYTEST) tests/interop/test_differential.py --differential-ops 20000
+differential: setup  ## 20,000 random operations beside the Java NameServer, and its Controller
+	$(PYTEST) tests/interop/test_differential.py tests/interop/test_differential_controller.py --differential-ops 20000
 
 fuzz: setup      ## ten minutes of fuzzing, and a million random frames
 	$(PYTEST) tests/fuzz tests/attacks --fuzz-seconds 600 --attack-scale 20
@@ -69,14 +68,22 @@ fuzz: setup      ## ten minutes of fuzzing, and a million random frames
 chaos: setup     ## ten minutes of fault injection
 	$(PYTEST) tests/chaos --chaos-seconds 600
 
-reliability: setup  ## update the figures in docs/reliability.md
+controller-faults: setup  ## 200 rounds of faults for three controllers on etcd; takes half an hour
+	mkdir -p build && rm -f build/controller.jsonl
+	$(PYTEST) tests/chaos/controller -s --controller-rounds 200 --reliability-report build/controller.jsonl
+
+reliability: setup  ## update docs/reliability.md: 10 million fuzzed inputs, an hour of chaos, 1,000 kills
 	mkdir -p build && rm -f build/reliability.jsonl
-	$(PYTEST) tests/fuzz tests/attacks tests/chaos --fuzz-seconds 120 --attack-scale 20 --chaos-seconds 180 \
-		--reliability-report build/reliability.jsonl
+	$(PYTEST) tests/fuzz tests/attacks tests/chaos tests/e2e/test_kill.py --fuzz-inputs 10000000 --attack-scale 20 \
+		--chaos-seconds 3600 --kv-kills 1000 --reliability-report build/reliability.jsonl
 	$(BIN)/python -m tests.support.reliability_table build/reliability.jsonl
 
-demo: setup      ## two NameServers and a simulated fleet with faults; stop it with ctrl-c
-	$(BIN)/python -m tools.demo
+docs: setup      ## the documentation as a site with search, in build/site; fails on a broken link
+	$(BIN)/python -m tools.docs_site
+	@echo "open build/site/index.html"
+
+demo: setup      ## everything on a simulated fleet: a past, two NameServers, faults, reports; stop it with ctrl-c
+	$(BIN)/routebook demo
 
 bench-quick: setup  ## throughput beside Java, Rust and an echo server; takes minutes
 	$(BIN)/python -m benchmarks.run --quick

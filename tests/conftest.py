@@ -25,7 +25,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--attack-scale", type=float, default=1.0, help="factor for the size of attacks (make fuzz: 20)")
     parser.addoption("--chaos-seconds", type=float, default=45.0, help="duration of the fault injection (default: 45)")
     parser.addoption("--chaos-seed", type=int, default=10, help="seed of the faults and their times (default: 10)")
+    parser.addoption("--controller-rounds", type=int, default=4, help="rounds of faults for controllers (default: 4)")
+    parser.addoption("--controller-plant", default="", help="a defect of controllers: `no fencing` or `stale reads`")
     parser.addoption("--fuzz-seconds", type=float, default=18.0, help="duration of all fuzz targets (default: 18)")
+    parser.addoption("--fuzz-inputs", type=int, help="number of inputs of all fuzz targets, instead of the duration")
+    parser.addoption("--kv-kills", type=int, default=300, help="kill -9 of writers of the KV file (default: 300)")
     parser.addoption("--fuzz-seed", type=int, default=10, help="seed of the mutations (default: 10)")
     parser.addoption(
         "--reliability-report", metavar="FILE", help="append the figures of fuzz, attacks and chaos as JSON lines"

@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from routebook.lake.build.parse import JSON_OPTIONS, json_schema
+from routebook.lake.build.bronze.parse import JSON_OPTIONS, json_schema
 from routebook.lake.build.pipeline import Pipeline, Stage
 from routebook.lake.build.steps import STEPS
 from routebook.lake.spark.session import SessionOptions, open_session

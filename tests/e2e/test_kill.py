@@ -10,20 +10,25 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from routebook.server.state.atomic_file import backup_of
 from routebook.server.state.startup_files import load_kv
 from tests.support.process import serving
+from tests.support.reliability_report import ReliabilityReport
 from tests.support.remoting import Client, get_kv, put_kv
 
-MIN_KILLS = 300
 MIN_INTERRUPTED = 15  # kills in the middle of a write
 SERVER_KILLS = 8
 
 
-def test_a_killed_writer_leaves_a_complete_file(tmp_path: Path) -> None:
+def test_a_killed_writer_leaves_a_complete_file(
+    tmp_path: Path, pytestconfig: pytest.Config, reliability_report: ReliabilityReport
+) -> None:
+    min_kills: int = pytestconfig.getoption("--kv-kills")
     path = tmp_path / "kvConfig.json"
     chance = random.Random(20)
-    acknowledged = interrupted = 0
+    acknowledged = interrupted = writes = 0
     with subprocess.Popen(
         [sys.executable, "-m", "tests.support.kv_writer_process", str(path)],
         stdin=subprocess.PIPE,
@@ -33,7 +38,7 @@ def test_a_killed_writer_leaves_a_complete_file(tmp_path: Path) -> None:
         assert parent.stdin is not None
         assert parent.stdout is not None
         for kills in itertools.count():
-            if kills >= MIN_KILLS and interrupted >= MIN_INTERRUPTED and acknowledged >= MIN_INTERRUPTED:
+            if kills >= min_kills and interrupted >= MIN_INTERRUPTED and acknowledged >= MIN_INTERRUPTED:
                 break
             parent.stdin.write("\n")
             parent.stdin.flush()
@@ -42,6 +47,7 @@ def test_a_killed_writer_leaves_a_complete_file(tmp_path: Path) -> None:
             os.kill(pid, signal.SIGKILL)
             while (line := parent.stdout.readline()) != "dead\n":
                 acknowledged = int(line)
+                writes += 1
             interrupted += any(tmp_path.glob(".*.tmp"))
             number = int(load_kv(path).get("n", "number") or 0)
             assert number in {acknowledged, acknowledged + 1}, "an acknowledged write is missing"
@@ -49,6 +55,8 @@ def test_a_killed_writer_leaves_a_complete_file(tmp_path: Path) -> None:
             if backup_of(path).exists():
                 load_kv(backup_of(path))
         parent.stdin.close()
+    figures = {"kills": kills, "interrupted": interrupted, "writes": writes, "lost": 0}
+    reliability_report.add("kills", "kill -9 of a KV writer", **figures)
 
 
 def test_a_killed_server_restarts_with_every_acknowledged_entry(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from routebook.server.http.listener import HttpListener
 from routebook.server.server import Server
 from routebook.server.state.home import Home
 from routebook.settings import Settings, from_values
@@ -31,6 +32,21 @@ async def running(home: Path, *, cold: bool = False, **values: object) -> AsyncI
             yield server
         finally:
             await server.stop("the test is over")
+
+
+@asynccontextmanager
+async def serving_http(server: Server) -> AsyncIterator[str]:
+    """The HTTP port of a running server, with history and peers: its address, HOST:PORT."""
+    listening: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    http = HttpListener(host="127.0.0.1", port=0, on_listening=listening.set_result)
+    await server.start_history_and_peers()
+    http.start(server.http_context())
+    async with asyncio.timeout(TIMEOUT_S):
+        await listening
+    try:
+        yield http.address
+    finally:
+        await http.stop()
 
 
 class ServerConnection:

@@ -197,7 +197,7 @@ def java_broker(
     **properties: object,
 ) -> Iterator[JavaBroker]:
     """A Java broker with a small store on free ports of 127.0.0.1; it may not be registered yet."""
-    port = _free_broker_port()
+    port = int(str(properties.get("listenPort", 0))) or _free_broker_port()
     settings = {
         "brokerClusterName": "C1",
         "brokerName": "b-a",

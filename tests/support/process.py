@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
@@ -23,10 +23,13 @@ _SERVING_HTTP: Final = re.compile(r"listening on (\S+) \(http\)")
 class Process:
     """A `routebook` process. Its output is collected, so that it never blocks on a full pipe."""
 
-    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
+    ) -> None:
+        """`prefix`: a program that runs the process, such as nsenter; it must replace itself by it."""
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("ROUTEBOOK_", "ROCKETMQ_"))}
         self._process = subprocess.Popen(
-            [*_COMMAND, *arguments],
+            [*prefix, *_COMMAND, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

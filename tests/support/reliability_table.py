@@ -28,6 +28,8 @@ def tables(rows: Iterable[Row]) -> str:
         parts.append(_attacks(by_suite["attacks"]))
     if by_suite["chaos"]:
         parts.append(_chaos(by_suite["chaos"], by_suite["chaos faults"]))
+    if by_suite["kills"]:
+        parts.append(_kills(by_suite["kills"]))
     return "\n\n".join(parts)
 
 
@@ -72,6 +74,14 @@ def _chaos(rows: list[Row], faults: list[Row]) -> str:
     ]
     kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(injected.items()))
     return "\n".join(["| chaos | |", "|---|---|", *lines, "", f"Faults by kind: {kinds}."])
+
+
+def _kills(rows: list[Row]) -> str:
+    head = "| kill -9 | kills | in the middle of a write | acknowledged writes | lost |"
+    columns = ("kills", "interrupted", "writes", "lost")
+    sums = [_sums(rows, column) for column in columns]
+    lines = [f"| {what} | " + " | ".join(f"{column[what]:,}" for column in sums) + " |" for what in sorted(sums[0])]
+    return "\n".join([head, "|---|---|---|---|---|", *lines])
 
 
 def _sums(rows: list[Row], key: str) -> dict[str, int]:
