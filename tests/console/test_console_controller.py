@@ -20,7 +20,9 @@ from tests.support.remoting import Client
 from tests.support.remoting_frames import Request
 from tests.support.signing import signed
 
-NAMES: Final = ("orders-a", "orders-b")
+NAMES: Final = ("orders-a", "orders-b", "orders-c")  # tests that change a set use the second or the third
+LOST_MASTER: Final = ("orders-a", "orders-c")
+PORTS: Final = dict(zip(NAMES, (10911, 10921, 10931), strict=True))
 
 
 class Replica:
@@ -29,7 +31,7 @@ class Replica:
     def __init__(self, stack: ExitStack, address: tuple[str, int], name: str, number: int) -> None:
         self.client = stack.enter_context(Client(address))
         self.name, self.number = name, str(number)
-        addr = f"10.0.0.{number}:{10911 if name == NAMES[0] else 10921}"
+        addr = f"10.0.0.{number}:{PORTS[name]}"
         self.ask(1013, appliedBrokerId=self.number, registerCheckCode=f"{addr};1")
         self.ask(904, brokerId=self.number, epoch="1", maxOffset="4096", heartbeatTimeoutMills="3600000")
 
@@ -65,7 +67,7 @@ def ns(tmp_path_factory: pytest.TempPathFactory, controller: int) -> Iterator[Pr
 
 @pytest.fixture(scope="module")
 def brokers(ns: Process, controller: int) -> Iterator[None]:
-    """Two sets of two replicas; the master of the first has failed over to replica 2."""
+    """Three sets of two replicas; two of them have failed over to replica 2."""
     with ExitStack() as stack:
         address = ("127.0.0.1", controller)
         for name in NAMES:
@@ -73,11 +75,11 @@ def brokers(ns: Process, controller: int) -> Iterator[None]:
             pair[0].ask(1002, brokerId="1")
             body = json.dumps({"syncStateSet": [1, 2], "syncStateSetEpoch": 1}).encode()
             pair[0].ask(1001, body, masterBrokerId="1", masterEpoch="1")
-            if name == NAMES[0]:
+            if name in LOST_MASTER:
                 pair[0].client.close()
         with httpx.Client(base_url=ns.wait_until_http(), auth=ADMIN) as program:
             ns.wait_for_log("master elected.*cause=closed")
-            while len(program.get("/v1/controller/elections").json()["elections"]) < 3:
+            while len(program.get("/v1/controller/elections").json()["elections"]) < 5:
                 pass
         yield
 
@@ -103,7 +105,7 @@ def test_the_page_shows_leader_sets_and_elections(page: Page) -> None:
     expect(lost.locator('li[data-replica="2"]')).to_contain_text("master")
     expect(row(page, "orders-b").locator('li[data-replica="2"]')).to_contain_text("in sync")
     expect(page.get_by_role("region", name="Elections")).to_contain_text("connection of the master closed")
-    expect(page.get_by_role("img", name="Masters of 2 sets")).to_be_visible()
+    expect(page.get_by_role("img", name="Masters of 3 sets")).to_be_visible()
     check_accessible(page)
 
 
@@ -143,12 +145,12 @@ def test_elect_and_clean_are_previewed_applied_and_recorded(page: Page) -> None:
     page.get_by_role("button", name="Close").click()
     expect(row(page, "orders-b").locator('li[data-replica="2"]')).to_contain_text("master")
     expect(page.get_by_role("region", name="Elections")).to_contain_text("chosen by an operator")
-    page.get_by_role("button", name="Clean: replica 1 of orders-a").click()
+    page.get_by_role("button", name="Clean: replica 1 of orders-c").click()
     expect(confirm).to_contain_text("replica 1")
     page.get_by_test_id("do-it").click()
     expect(confirm).to_contain_text("Applied and recorded")
     page.get_by_role("button", name="Close").click()
-    expect(row(page, "orders-a").locator("li")).to_have_count(1)
+    expect(row(page, "orders-c").locator("li")).to_have_count(1)
 
 
 def test_without_a_login_there_are_no_actions(browser: Browser, ns: Process, brokers: None) -> None:
