@@ -17,7 +17,7 @@ SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.driver.memory": "1g",
+    "spark.driver.memory": "2g",  # an event of tens of megabytes beside the plans of all tests
     "spark.ui.enabled": "false",
 }
 
