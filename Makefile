@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 run: setup       ## start a NameServer with its console, and the lake that follows its journal
 	$(BIN)/routebook up
 
-tools:           ## install the tools that tests need besides Python: Chromium, promtool, axe
+tools:           ## install the tools that tests need besides Python: Chromium, promtool, etcd, PostgreSQL, axe
 	@tests/tools.sh
 
 test: setup tools  ## the tests for daily work, in minutes; lists what it skips for want of a tool

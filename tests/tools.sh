@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs tools that some tests need besides Python: Chromium, promtool, etcd, and axe from npm. A test without its tool is skipped
+# Installs tools that some tests need besides Python: Chromium, promtool, etcd, PostgreSQL, and axe from npm. A test without its tool is skipped
 # and listed at the end of the run.
 set -u
 cd "$(dirname "$0")/.."
@@ -18,6 +18,13 @@ if ! command -v promtool >/dev/null && [ ! -d .cache/prometheus ] && command -v 
 fi
 if ! command -v etcd >/dev/null && [ ! -d .cache/etcd ] && command -v apt-get >/dev/null; then
     unpack etcd etcd-server
+fi
+# with the libraries of the server, but for LLVM, which only compiles long queries
+if [ ! -d .cache/postgresql ] && command -v apt-cache >/dev/null; then
+    server=$(apt-cache depends postgresql 2>/dev/null | awk '$1 == "Depends:" && $2 ~ /^postgresql-[0-9]/ {print $2}')
+    libraries=$(apt-cache depends "$server" 2>/dev/null | awk '$1 == "Depends:" && $2 ~ /^lib/ && $2 !~ /^lib(llvm|c6|stdc)/ {print $2}')
+    # shellcheck disable=SC2086  # a list
+    [ -z "$server" ] || unpack postgresql "$server" $libraries
 fi
 if [ ! -d console/node_modules ] && command -v npm >/dev/null; then
     npm ci --prefix console --silent

@@ -61,7 +61,7 @@ def test_segments_are_uploaded_while_the_server_runs(tmp_path: Path) -> None:
         url = ns.wait_until_http()
         with Client(ns.address) as client:
             assert client.ask(register()).code == 0
-        facts = _eventually_uploaded(url)
+        facts = eventually_archived(url)
         assert facts["behind_segments"] == 0
         assert 'routebook_part{fact="behind_segments",part="archive"} 0.0' in httpx.get(f"{url}/metrics").text
 
@@ -89,7 +89,7 @@ def test_without_the_archive_a_lost_journal_stops_the_start(tmp_path: Path) -> N
         pass
 
 
-def _eventually_uploaded(url: str) -> "dict[str, int]":
+def eventually_archived(url: str) -> "dict[str, int]":
     deadline = time.monotonic() + PATIENCE_S
     while True:
         facts: dict[str, int] = httpx.get(f"{url}/v1/health").json()["parts"]["archive"]["facts"]

@@ -7,7 +7,6 @@ import asyncio
 import json
 import random
 import signal
-import socket
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from routebook.events import JournalHole, KvChanged, ServerStarted
 from routebook.journal.files import FolderFiles
 from routebook.journal.read.verify import verify
+from tests.support.free_ports import free_port
 from tests.support.journals import events
 from tests.support.naive_fold import fold_journal
 from tests.support.process import Process, start
@@ -32,12 +32,6 @@ SETTINGS = {
     "routebook.preservation.windowSeconds": 1,
     "scanNotActiveBrokerInterval": 200,
 }
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class RestartedServer:

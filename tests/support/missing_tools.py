@@ -20,6 +20,7 @@ HOW_TO_GET: Final = {
     "axe": "`npm ci` in console/, or `make tools`",
     "promtool": "`apt install prometheus`, or `make tools`",
     "etcd": "`apt install etcd-server`, or `make tools`",
+    "postgres": "`apt install postgresql`, or `make tools`",
     "systemd-analyze": "`apt install systemd`",
 }
 NEEDS: Final = "needs "  # the reason of such a skip starts with this

@@ -152,9 +152,10 @@ def serving(
     listen: str = "127.0.0.1:0",
     http: str = "off",
     settings: Mapping[str, object] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Process]:
     """A running NameServer with these settings."""
-    process = start(home, *arguments, listen=listen, http=http, settings=settings)
+    process = start(home, *arguments, listen=listen, http=http, settings=settings, environment=environment)
     try:
         process.wait_until_listening()
         yield process
@@ -168,10 +169,12 @@ def start(
     listen: str = "127.0.0.1:0",
     http: str = "off",
     settings: Mapping[str, object] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Process:
     """Start a NameServer without waiting; the caller ends it."""
     defined = [f"-D{key}={_text(value)}" for key, value in (settings or {}).items()]
-    return Process("serve", "--home", str(home), "--listen", listen, "--http", http, *defined, *arguments)
+    command = ("serve", "--home", str(home), "--listen", listen, "--http", http, *defined, *arguments)
+    return Process(*command, environment=environment)
 
 
 def _text(value: object) -> str:

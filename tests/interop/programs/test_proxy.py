@@ -1,25 +1,19 @@
 """The gRPC proxy in cluster mode and a gRPC client through it."""
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
 
 from tests.interop.programs.conftest import Pair
 from tests.interop.programs.nameserver_probe import wait_until
+from tests.support.free_ports import free_port
 from tests.support.java import BROKER_FLAGS, JavaBroker, JavaProcess
 from tests.support.programs import PROXY, SDKS, mqadmin, python_with, run
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 COUNT = 20
-
-
-def free_port() -> int:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return int(held.getsockname()[1])
 
 
 @pytest.mark.program("Proxy with the gRPC Python client", "5.5.0 and 5.1.2", "cluster mode: send and receive")
