@@ -198,8 +198,8 @@ def test_go_away_for_clients_that_support_it(tmp_path: Path) -> None:
         with Client(ns.address) as client:
             ns.send(signal.SIGTERM)
             _wait_for_go_away(client)
-            told = client.ask(route("nowhere", version=476))
-            assert (told.code, told.remark) == (1500, "please go away")
+            reply = client.ask(route("nowhere", version=476))
+            assert (reply.code, reply.remark) == (1500, "please go away")
             assert client.ask(route("nowhere", version=475)).code == 17
             client.send(Request(code=105, flag=2, opaque=77).encode())
             assert client.ask(route("nowhere", opaque=78)).header["opaque"] == 78

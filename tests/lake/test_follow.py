@@ -15,10 +15,10 @@ def test_a_pass_reports_progress_and_backlog(
 ) -> None:
     journal = tmp_path / "journal"
     write_rolled(journal, 1, 40, numbered("n", range(1, 41)))
-    told: list[Status] = []
+    statuses: list[Status] = []
 
     def note(lake: Path, status: Status) -> None:
-        told.append(status)
+        statuses.append(status)
         write_status(lake, status)
 
     monkeypatch.setattr(follow, "write_status", note)
@@ -33,10 +33,10 @@ def test_a_pass_reports_progress_and_backlog(
     )
     assert follower.one_pass(), complaints
 
-    reading, read = (one for one in told if one.says.startswith("reading"))
+    reading, read = (one for one in statuses if one.says.startswith("reading"))
     assert (reading.state, reading.behind_segments, reading.behind_rows) == (State.BUILDING, 1, 0)
     assert (read.says, read.behind_segments, read.behind_rows) == ("reading: 1 of 1 segments", 0, 40)
-    assert any(one.says == "silver.observed: 0 of 1 tables" and one.behind_rows == 40 for one in told)
+    assert any(one.says == "silver.observed: 0 of 1 tables" and one.behind_rows == 40 for one in statuses)
     last = read_status(small_lake.home)
     assert last is not None
     assert (last.state, last.events, last.behind_segments, last.behind_rows) == (State.FOLLOWING, 40, 0, 0)

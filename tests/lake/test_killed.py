@@ -43,8 +43,8 @@ def test_follow_reads_new_events_and_stops_cleanly(tmp_path: Path) -> None:
         write_open(journal, 1, [line("n", 1, "server_started", version="1", listen="a:1"), *numbered("n", range(2, 6))])
         assert '"events":2' in process.stdout.readline()
         os.kill(process.pid, signal.SIGINT)
-        _, told = process.communicate(timeout=LIMIT_S)
-        assert (process.returncode, told) == (0, "")
+        _, errors = process.communicate(timeout=LIMIT_S)
+        assert (process.returncode, errors) == (0, "")
     finally:
         if process.poll() is None:
             kill(process)

@@ -98,8 +98,8 @@ def _divergence(truths: Iterable[Truth]) -> Iterable[ExpectedRow]:
 
 def _outages(truth: Truth) -> Iterable[tuple[Expected, Expected]]:
     for addr in truth.addrs:
-        told = [one for one in truth.expect if one.addr == addr]
-        yield from zip(told[::2], told[1::2], strict=True)
+        outages = [one for one in truth.expect if one.addr == addr]
+        yield from zip(outages[::2], outages[1::2], strict=True)
 
 
 def _topic_changes(truths: Iterable[Truth]) -> Iterable[ExpectedRow]:

@@ -1,4 +1,4 @@
-"""Whatever happens to process and disk: what was reported durable is there, once, in order, and what is not is told."""
+"""After any fault of process or disk: durable records are present once and in order, missing ones are reported."""
 
 import errno
 import random
@@ -23,8 +23,8 @@ STEPS = st.lists(st.sampled_from([APPEND, BURST, COMMIT, DURABLE, ROLL, BREAK, H
 BOOTS = st.lists(st.tuples(STEPS, st.integers(0, 60) | st.none(), st.booleans()), min_size=1, max_size=6)
 
 
-class Told:
-    """What the journal told its users over all starts."""
+class Reported:
+    """What the journal reported over all starts."""
 
     def __init__(self) -> None:
         self.events: dict[int, Event] = {}
@@ -35,8 +35,8 @@ class Told:
 class Boot:
     """One start of a writer, without its threads."""
 
-    def __init__(self, files: FaultyFiles, number: int, told: Told) -> None:
-        self.told = told
+    def __init__(self, files: FaultyFiles, number: int, reported: Reported) -> None:
+        self.reported = reported
         self.files = files
         self.now_ms = 1_700_000_000_000 - number * 3_600_000  # the clock jumps back with every start
         opened = open_journal(files, ns="n", boot=f"b{number}", options=OPTIONS, now_ms=lambda: self.now_ms)
@@ -67,22 +67,22 @@ class Boot:
     def append(self) -> int:
         self.now_ms += 7
         before = self.writer.status().dropped_records
-        event = ServerStopped(reason=f"event {len(self.told.events)}")
+        event = ServerStopped(reason=f"event {len(self.reported.events)}")
         seq = self.writer.append(event, self.now_ms)
         if not seq:  # not even a number could be promised
             assert self.writer.status().dropped_records > before
             return seq
-        assert seq not in self.told.events, "a number is never used twice"
-        self.told.events[seq] = event
+        assert seq not in self.reported.events, "a number is never used twice"
+        self.reported.events[seq] = event
         self.mine.add(seq)
         if self.writer.status().dropped_records > before:
-            self.told.dropped.add(seq)
+            self.reported.dropped.add(seq)
         return seq
 
     def look(self) -> None:
         for seq, future in self.waiting:
             if future.done() and future.exception() is None:
-                self.told.durable.add(seq)
+                self.reported.durable.add(seq)
         self.waiting = [waiting for waiting in self.waiting if not waiting[1].done()]
 
 
@@ -90,12 +90,12 @@ class Boot:
 @given(boots=BOOTS, seed=st.integers(0, 2**32))
 def test_crashes_lose_nothing_that_was_durable(boots: list[tuple[list[int], int | None, bool]], seed: int) -> None:
     files = FaultyFiles(rng=random.Random(seed))
-    told = Told()
+    reported = Reported()
     for number, (steps, crash_in, is_killed) in enumerate(boots):
         files.crash_in = crash_in
         boot = None
         try:
-            boot = Boot(files, number, told)
+            boot = Boot(files, number, reported)
             for step in steps:
                 boot.step(step)
             if is_killed:
@@ -104,22 +104,22 @@ def test_crashes_lose_nothing_that_was_durable(boots: list[tuple[list[int], int 
             boot.writer.commit()
             assert boot.writer.stop()
             boot.look()
-            told.durable |= boot.mine - told.dropped  # an orderly stop writes all there is
+            reported.durable |= boot.mine - reported.dropped  # an orderly stop writes all there is
         except Crash:
             if boot is not None:
                 boot.look()
             files = files.after_crash()
-    check(files, told)
+    check(files, reported)
     # and once more, in peace: nothing that a crash left is left
     files.crash_in = None
-    final = Boot(files, 99, told)
+    final = Boot(files, 99, reported)
     final.append()
     assert final.writer.stop()
     final.writer.roller.run_once()
-    check(files, told)
+    check(files, reported)
 
 
-def check(files: FaultyFiles, told: Told) -> None:
+def check(files: FaultyFiles, reported: Reported) -> None:
     lines: list[Line] = []
     holes: list[Hole] = []
     for item in read(files, from_seq=1):
@@ -133,15 +133,15 @@ def check(files: FaultyFiles, told: Told) -> None:
     assert seqs == sorted(set(seqs)), "numbers grow"
     for line in lines:
         if not isinstance(line.record.event, JournalHole):
-            assert line.record.event == told.events[line.record.seq]
+            assert line.record.event == reported.events[line.record.seq]
     present = set(seqs)
-    assert told.durable <= present
-    assert not told.dropped & present
+    assert reported.durable <= present
+    assert not reported.dropped & present
     missing = {seq for hole in holes for seq in range(hole.first, hole.last + 1)}
     assert missing == set(range(1, max(seqs, default=0) + 1)) - present
     report = verify(files)
     assert all(hole.why for hole in (*report.holes, *report.skipped)), "the journal itself tells of every hole"
-    assert {seq for hole in report.holes for seq in range(hole.first, hole.last + 1)} <= told.dropped
+    assert {seq for hole in report.holes for seq in range(hole.first, hole.last + 1)} <= reported.dropped
 
 
 _text = st.text(max_size=20)

@@ -24,11 +24,11 @@ def killed_after(folder: Path, boot: str, reports: int) -> list[int]:
     assert victim.stdout is not None
     with victim.stdout as lines:
         assert lines.readline() == "started\n"
-        told = [int(lines.readline()) for _ in range(reports)]
+        reported = [int(lines.readline()) for _ in range(reports)]
         victim.kill()
-        told += [int(line) for line in lines if line.endswith("\n")]
+        reported += [int(line) for line in lines if line.endswith("\n")]
     victim.wait()
-    return told
+    return reported
 
 
 @pytest.mark.slow
@@ -38,9 +38,9 @@ def test_kill_9_loses_nothing_that_was_durable(tmp_path: Path) -> None:
     rng = random.Random(7)
     durable: set[int] = set()
     for kill in range(KILLS):
-        told = killed_after(folder, f"b{kill}", rng.randint(0, 40))
-        assert not durable & set(told), "no number is used twice"
-        durable |= set(told)
+        reported = killed_after(folder, f"b{kill}", rng.randint(0, 40))
+        assert not durable & set(reported), "no number is used twice"
+        durable |= set(reported)
         items = list(read(files))
         seqs = [item.record.seq for item in items if isinstance(item, Line)]
         assert seqs == sorted(set(seqs))

@@ -95,7 +95,7 @@ def test_a_killed_server_knows_what_its_journal_tells(tmp_path: Path) -> None:
 
     with serving(tmp_path) as ns:
         assert ns.stop() == 0
-    told = [record.event.peer for record in records(tmp_path) if isinstance(record.event, KvChanged)]
+    recorded = [record.event.peer for record in records(tmp_path) if isinstance(record.event, KvChanged)]
     assert len(traffic.acknowledged) > KILLS, "the operator was busy"
     for peer in set(traffic.acknowledged):
-        assert told.count(peer) >= traffic.acknowledged.count(peer), "what was acknowledged is on disk"
+        assert recorded.count(peer) >= traffic.acknowledged.count(peer), "what was acknowledged is on disk"

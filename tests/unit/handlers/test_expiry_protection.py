@@ -369,9 +369,9 @@ def test_random_traffic_starts_and_ends_it_in_turn(
                 fleet.register(n)
             case "scan":
                 fleet.scan()
-        told = [event for event in fleet.events if isinstance(event, PreservationEntered | PreservationLeft)]
-        assert all(isinstance(event, PreservationEntered) == (at % 2 == 0) for at, event in enumerate(told))
-        assert fleet.preserving == (len(told) % 2 == 1)
+        changes = [event for event in fleet.events if isinstance(event, PreservationEntered | PreservationLeft)]
+        assert all(isinstance(event, PreservationEntered) == (at % 2 == 0) for at, event in enumerate(changes))
+        assert fleet.preserving == (len(changes) % 2 == 1)
         assert fleet.preserving or not fleet.ns.expiry_protection.silent
         if what == "scan" and not fleet.preserving:  # no expired broker is left
             late = [

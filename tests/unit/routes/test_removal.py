@@ -245,23 +245,23 @@ class TestActingMaster:
             what = registration(addr=addr, broker_id=broker_id, acting_master=True, data_version=version(connection))
             return register(table, what, connection=connection, policy=ACTING)
 
-        def told(change: Change) -> list[tuple[tuple[str, ...], int, str | None, str | None]]:
+        def notices(change: Change) -> list[tuple[tuple[str, ...], int, str | None, str | None]]:
             return [
                 (notice.recipients, notice.min_broker_id, notice.offline_addr, notice.ha_addr)
                 for notice in change.effects
                 if isinstance(notice, NotifyMinBroker)
             ]
 
-        assert told(come(OTHER, 2, 3)) == []
+        assert notices(come(OTHER, 2, 3)) == []
         assert (addrs(table, "base", policy=ACTING), perm(table, "base")) == ({0: OTHER}, PERM_READ)
-        assert told(come(SLAVE, 1, 2)) == [((OTHER,), 1, None, "10.0.0.2:10912")]
+        assert notices(come(SLAVE, 1, 2)) == [((OTHER,), 1, None, "10.0.0.2:10912")]
         assert (addrs(table, "base", policy=ACTING), perm(table, "base")) == ({0: SLAVE, 2: OTHER}, PERM_READ)
-        assert told(come(MASTER, 0, 1)) == [((SLAVE, OTHER), 0, None, "10.0.0.1:10912")]
+        assert notices(come(MASTER, 0, 1)) == [((SLAVE, OTHER), 0, None, "10.0.0.1:10912")]
         assert addrs(table, "base", policy=ACTING) == {0: MASTER, 1: SLAVE, 2: OTHER}
         assert perm(table, "base") == PERM_READ | PERM_WRITE
-        assert told(lose(table, 1)) == [((SLAVE, OTHER), 1, MASTER, None)]
+        assert notices(lose(table, 1)) == [((SLAVE, OTHER), 1, MASTER, None)]
         assert (addrs(table, "base", policy=ACTING), perm(table, "base")) == ({0: SLAVE, 2: OTHER}, PERM_READ)
-        assert told(lose(table, 2)) == [((OTHER,), 2, SLAVE, None)]
+        assert notices(lose(table, 2)) == [((OTHER,), 2, SLAVE, None)]
         assert (addrs(table, "base", policy=ACTING), perm(table, "base")) == ({0: OTHER}, PERM_READ)
 
     def test_a_writable_topic_has_no_acting_master(self, table: RouteTable) -> None:

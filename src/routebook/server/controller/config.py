@@ -79,7 +79,7 @@ class ControllerConfig:
 
     @property
     def node(self) -> Node:
-        """This node's own entry in controllerDLegerPeers: where it listens and what brokers are told."""
+        """This node's own entry in controllerDLegerPeers: where it listens, and the address that brokers receive."""
         return next(peer for peer in self.peers if peer.id == self.self_id)
 
     def unreachable_address(self, bind_address: str) -> str | None:

@@ -32,7 +32,7 @@ T = TypeVar("T")
 REQUEST_TIMEOUT_S: Final = 1.2  # of a request, all endpoints together
 HEDGE_S: Final = 0.3
 WATCH_SILENCE_S: Final = 5.0  # then the watch ends, so that its user checks whether the member is still in the majority
-PAGE_KEYS: Final = 500  # a load decodes so many keys at a time, so that the event loop serves in between
+PAGE_KEYS: Final = 500  # keys per page of a load; the event loop serves requests between two pages
 
 _encode = msgspec.json.Encoder().encode
 

@@ -113,11 +113,11 @@ def test_a_column_is_null_in_files_written_before_it_was_added(small: IcebergLak
 
 
 def test_tables_are_listed_with_their_columns(small: IcebergLake) -> None:
-    told = {table.path: table for table in Lake.open(small.path).tables()}
-    assert set(told) == {"gold.things", "silver.empty", "meta.builds"}
-    assert told["gold.things"].rows == 2
-    assert told["gold.things"].columns[1] == ("at", "TIMESTAMP")
-    assert told["silver.empty"].rows == 0
+    listed = {table.path: table for table in Lake.open(small.path).tables()}
+    assert set(listed) == {"gold.things", "silver.empty", "meta.builds"}
+    assert listed["gold.things"].rows == 2
+    assert listed["gold.things"].columns[1] == ("at", "TIMESTAMP")
+    assert listed["silver.empty"].rows == 0
 
 
 @pytest.mark.parametrize(

@@ -150,10 +150,10 @@ def test_restricted_to_a_nameserver_and_a_cluster(lake: Lake) -> None:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_report_encodes_as_json(lake: Lake, name: str) -> None:
-    told = msgspec.json.decode(msgspec.json.encode(make_report(lake, name, days=3)))
-    assert {"report", "build", "from", "to", "zone"} <= told.keys()
-    assert told["report"] == name
-    assert not any("_" in key for key in told)
+    report = msgspec.json.decode(msgspec.json.encode(make_report(lake, name, days=3)))
+    assert {"report", "build", "from", "to", "zone"} <= report.keys()
+    assert report["report"] == name
+    assert not any("_" in key for key in report)
 
 
 @pytest.mark.parametrize("name", REPORTS)
@@ -269,9 +269,9 @@ def test_an_invalid_query(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_tables_and_columns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(folder, "tables", "--json") == 0
-    told = {table["path"]: table for table in msgspec.json.decode(capsys.readouterr().out)}
-    assert told["gold.topic_placement"]["rows"] == 60
-    assert told["gold.topic_placement"]["columns"][0] == {"name": "day", "type": "DATE", "doc": "Day in UTC."}
+    tables = {table["path"]: table for table in msgspec.json.decode(capsys.readouterr().out)}
+    assert tables["gold.topic_placement"]["rows"] == 60
+    assert tables["gold.topic_placement"]["columns"][0] == {"name": "day", "type": "DATE", "doc": "Day in UTC."}
     assert command(folder, "tables") == 0
     assert "gold.broker_flaps" in capsys.readouterr().out
     assert command(folder, "tables", "broker_flaps") == 0

@@ -14,8 +14,8 @@ def pretend(home: Path, version: str) -> Path:
     (home / "bin").mkdir(parents=True)
     (home / "lib").mkdir()
     java = home / "bin" / "java"
-    told = f"echo 'openjdk version \"{version}\"' >&2"
-    java.write_text(f'#!/bin/sh\nif [ "$1" = -version ]; then {told}; else printf "%s|" "$@"; fi\n')
+    version_line = f"echo 'openjdk version \"{version}\"' >&2"
+    java.write_text(f'#!/bin/sh\nif [ "$1" = -version ]; then {version_line}; else printf "%s|" "$@"; fi\n')
     java.chmod(0o755)
     return home
 
