@@ -1,8 +1,7 @@
-"""Measures Routebook's Controller beside Java's 5.5.0: failover of real brokers, latency, CPU with many brokers.
+"""Measures Routebook's Controller beside Java's 5.5.0: latency, CPU with many brokers.
 
-    python -m benchmarks.controller [--only failover|latency|heartbeats] [--rounds 7] [--writes 3000] [--sets 1000]
+    python -m benchmarks.controller [--only latency|heartbeats] [--writes 3000] [--sets 1000]
 
-failover    a pair of real brokers on each; kill -9 of the master until the other broker accepts a write, in turns
 latency     one connection, one request after the other: a committed write (1013 of a new set) and a read (1004)
 heartbeats  SETS broker sets of 3 replicas: each sends 904 every second, 1004 every 5 s and 1005 every 10 s, as brokers
             do, over a connection of its own; prints the CPU time of the Controller per second
@@ -14,25 +13,20 @@ Routebook's write is on disk before its answer, Java's is not.
 import argparse
 import asyncio
 import os
-import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from itertools import count
 from pathlib import Path
 from statistics import median, quantiles
 from typing import NamedTuple
 
-from tests.support.controlled_brokers import Brokers
 from tests.support.controllers import (
     controller_settings,
     free_address,
     java_controller_process,
-    java_nameserver_with_controller,
-    routebook_nameserver_with_controller,
     routebook_process,
 )
 from tests.support.remoting_frames import Link, Request
@@ -71,30 +65,6 @@ def controllers(folder: Path) -> Iterator[list[Controller]]:
             host, _, port = address.rpartition(":")
             made.append(Controller(name, (host, int(port)), pid))
         yield made
-
-
-# --- failover ---------------------------------------------------------------------------------------------------------
-
-
-def measure_failover(folder: Path, rounds: int) -> None:
-    kinds = {"java": java_nameserver_with_controller, "routebook": routebook_nameserver_with_controller}
-    took: dict[str, list[float]] = {name: [] for name in kinds}
-    with ExitStack() as stack:
-        sets: dict[str, Brokers] = {}
-        for name, start in kinds.items():
-            nameserver, controller = stack.enter_context(start(folder / name / "ns"))
-            sets[name] = Brokers(folder / name, nameserver, controller, stack)
-            sets[name].start_pair()
-        for _ in range(rounds):
-            for name, brokers in sets.items():
-                brokers.wait_in_sync(*brokers.running)
-                master = brokers.master
-                kill = partial(brokers.send_signal, master, signal.SIGKILL)
-                took[name].append(brokers.seconds_until_new_master(master, kill))
-                brokers.restart(master)
-    for name, values in took.items():
-        shown = ", ".join(f"{value:.2f}" for value in sorted(values))
-        print(f"failover {name:<10} median {median(values):.2f} s of {len(values)}: {shown}", flush=True)
 
 
 # --- latency ----------------------------------------------------------------------------------------------------------
@@ -221,15 +191,13 @@ def measure_heartbeats(folder: Path, sets: int) -> None:
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    options.add_argument("--only", choices=("failover", "latency", "heartbeats"))
-    options.add_argument("--rounds", type=int, default=7)
+    options.add_argument("--only", choices=("latency", "heartbeats"))
     options.add_argument("--writes", type=int, default=3000)
     options.add_argument("--sets", type=int, default=1000)
     chosen = options.parse_args()
     measured: dict[str, Callable[[Path], None]] = {
         "latency": lambda folder: measure_latency(folder, chosen.writes),
         "heartbeats": lambda folder: measure_heartbeats(folder, chosen.sets),
-        "failover": lambda folder: measure_failover(folder, chosen.rounds),
     }
     print(f"load average before: {os.getloadavg()[0]:.1f}", flush=True)
     with tempfile.TemporaryDirectory() as folder:

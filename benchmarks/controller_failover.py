@@ -1,14 +1,19 @@
-"""Measures how long three Controllers are unavailable after kill -9: Routebook on etcd, and Java's on DLedger.
+"""Measures failover with Routebook's Controller beside Java's 5.5.0, and prints a table of medians.
 
-    python -m benchmarks.controller_failover [--rounds 5] [--no-java]
+    python -m benchmarks.controller_failover [--only master|notice|leader] [--rounds 7] [--notices 300]
 
-Both groups run at the same time on loopback and take turns. A round kills the leader and measures the time until
-another node has committed a write; then it kills the leader and the master of a broker pair together and measures the
-time until the other broker is notified that it is the master. Brokers are simulated with a real broker's intervals.
+master  one Controller, a pair of real brokers: kill -9 of the master until the other broker accepts a write
+notice  one Controller, simulated brokers: the master's connection closes until 1008 arrives at the other broker
+leader  three Controllers, Routebook's on etcd, Java's on DLedger: kill -9 of the leader until another node commits
+        a write; of the leader and the master of a pair together until the other broker is notified that it is the
+        master. Brokers are simulated with a real broker's intervals.
+
+Both kinds run at the same time on loopback and take turns.
 """
 
 import argparse
 import asyncio
+import os
 import statistics
 import sys
 import tempfile
@@ -18,6 +23,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
+from benchmarks.suite.master_failover import Figures, measure_notices, measure_pairs
 from benchmarks.suite.peers import free_port
 from tests.chaos.controller.broker import Broker, Pace
 from tests.chaos.controller.connection import Connection
@@ -26,6 +32,8 @@ from tests.support.etcd import etcd_cluster
 from tests.support.process import Process
 
 SIZE: Final = 3
+NEXT_WRITE: Final = "leader killed until the next committed write"
+OTHER_IS_MASTER: Final = "leader and master killed until the other broker is notified"
 REAL_PACE: Final = Pace(beat_s=1.0, beat_timeout_s=10.0, metadata_s=10.0, poll_s=5.0)
 WARM_UP_S: Final = 11.0  # a controller that has started knows all brokers after a heartbeat timeout
 WAIT_S: Final = 90.0
@@ -191,40 +199,70 @@ def _peers(ports: Sequence[int], number: int) -> dict[str, object]:
     }
 
 
-async def measure(groups: Sequence[Group], rounds: int) -> None:
-    figures: dict[tuple[str, str], list[float]] = {}
+async def _measure_groups(groups: Sequence[Group], rounds: int) -> Figures:
+    figures: Figures = {}
     for group in groups:
         await group.open()
     for number in range(rounds):
-        for what in ("leader killed until the next write", "leader and master killed until the other is master"):
+        for what in (NEXT_WRITE, OTHER_IS_MASTER):
             for group in groups:
-                measured = group.write_after_leader_killed if "write" in what else group.master_after_both_killed
+                measured = group.write_after_leader_killed if what == NEXT_WRITE else group.master_after_both_killed
                 took = await measured()
                 figures.setdefault((what, group.name), []).append(took)
-                sys.stdout.write(f"round {number}: {group.name}: {what}: {took:.2f} s\n")
-                sys.stdout.flush()
+                print(f"round {number}: {group.name}: {what}: {took:.2f} s", flush=True)
     for group in groups:
         for broker in group.brokers:
             broker.kill()
     await asyncio.sleep(0.2)  # lets the event loop finish closing the connections
-    for (what, name), values in figures.items():
-        shown = ", ".join(f"{value:.2f}" for value in sorted(values))
-        sys.stdout.write(f"{what}: {name}: median {statistics.median(values):.2f} s ({shown})\n")
+    return figures
+
+
+def measure_groups(folder: Path, rounds: int) -> Figures:
+    with ExitStack() as stack:
+        for name in ("routebook", "java"):
+            (folder / name).mkdir(parents=True)
+        groups = [
+            stack.enter_context(routebook_group(folder / "routebook")),
+            stack.enter_context(java_group(folder / "java")),
+        ]
+        return asyncio.run(_measure_groups(groups, rounds))
+
+
+def table(figures: Figures) -> str:
+    """Markdown: medians and ranges in milliseconds below a tenth of a second, else in seconds."""
+    lines = ["| kill -9 | Routebook | Java 5.5.0 | ratio |", "|---|---|---|---|"]
+    for what in dict.fromkeys(what for what, _ in figures):
+        ours, theirs = figures[what, "Routebook"], figures[what, "Java"]
+        ratio = statistics.median(ours) / statistics.median(theirs)
+        lines.append(f"| {what} | {_shown(ours)} | {_shown(theirs)} | {ratio:.2f} |")
+    return "\n".join(lines)
+
+
+def _shown(values: list[float]) -> str:
+    middle = statistics.median(values)
+    unit, factor = ("ms", 1000) if middle < 0.1 else ("s", 1)
+    low, high = min(values) * factor, max(values) * factor
+    return f"{middle * factor:.2f} {unit} ({low:.2f}-{high:.2f}, {len(values)} rounds)"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--no-java", action="store_true", help="Routebook only")
+    parser.add_argument("--only", choices=("master", "notice", "leader"))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--notices", type=int, default=300)
     options = parser.parse_args()
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="controller-failover-")))
-        for name in ("routebook", "java"):
-            (folder / name).mkdir()
-        groups = [stack.enter_context(routebook_group(folder / "routebook"))]
-        if not options.no_java:
-            groups.append(stack.enter_context(java_group(folder / "java")))
-        asyncio.run(measure(groups, options.rounds))
+    parts: dict[str, Callable[[Path], Figures]] = {
+        "notice": lambda folder: measure_notices(folder, options.notices),
+        "master": lambda folder: measure_pairs(folder, options.rounds),
+        "leader": lambda folder: measure_groups(folder, options.rounds),
+    }
+    print(f"load average before: {os.getloadavg()[0]:.1f}", flush=True)
+    figures: Figures = {}
+    with tempfile.TemporaryDirectory(prefix="controller-failover-") as folder:
+        for name, measure in parts.items():
+            if options.only in (None, name):
+                figures |= measure(Path(folder) / name)
+    print(table(figures))
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from tests.support.compare import parse_body
 from tests.support.java import NAMESERVER_FLAGS, PROJECT, JavaBroker, JavaProcess, java_broker
 from tests.support.process import Process
+from tests.support.remoting import eventually
 from tests.support.remoting_frames import Link, Reply, Request
 
 BROKER_SET: Final = "b-ctl"
@@ -41,6 +42,7 @@ def java_controller(home: Path, *, address: str | None = None, **settings: objec
     """A Java controller with a quorum of one; yields its address."""
     address = address or free_address()
     with java_controller_process(home, controller_settings(address, home, **settings)):
+        ControllerProbe(address).wait_until_leading()
         yield address
 
 
@@ -66,6 +68,7 @@ def java_nameserver_with_controller(home: Path, **settings: object) -> Iterator[
     main = "org.apache.rocketmq.namesrv.NamesrvStartup"
     with JavaProcess(main, home=home, properties=given, flags=NAMESERVER_FLAGS) as process:
         process.wait_for_line("The ControllerManager boot success")
+        ControllerProbe(controller).wait_until_leading()
         yield nameserver, controller
 
 
@@ -144,6 +147,10 @@ class ControllerProbe:
     def ask(self, code: int, body: bytes = b"", **ext: str) -> Reply:
         with Link(self._host_port) as link:
             return link.ask(Request(code=code, ext=ext, body=body))
+
+    def wait_until_leading(self) -> None:
+        """Java is ready before its election is over."""
+        eventually(lambda: self.ask(1005).ext["isLeader"] == "true", f"{self.address} leads", within_s=WAIT_S)
 
     def state(self, name: str = BROKER_SET) -> SetState | None:
         """The set; None while it is unknown or no Controller answers."""

@@ -1,37 +1,23 @@
-"""Probes of Controllers over TCP, for `doctor`."""
+"""Finds and questions Controllers over TCP, for `doctor` and for commands that change a set."""
 
 import asyncio
-import json
-import ssl
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from routebook.client.addresses import Address, parse_address
-from routebook.client.dial import open_link
+from routebook.client.client import NameServerClient
+from routebook.client.requests import Request
 from routebook.codes import ResponseCode
 from routebook.controller.codes import ControllerRequest
+from routebook.controller.replicas_info import SetInfo, decode_replicas_info
 from routebook.disagreements import View
 from routebook.doctor.observation import ObservedController, ObservedReplica, ObservedSet
-from routebook.errors import ConnectionFailed, UsageError
+from routebook.errors import ConnectionFailed, ProtocolError, RoutebookError, UsageError
 from routebook.wire.command import Command
 
-
-class _Replica(msgspec.Struct, rename="camel"):
-    broker_id: int
-    broker_address: str = ""
-    alive: bool = False
-
-
-class _Set(msgspec.Struct, rename="camel"):
-    in_sync_replicas: list[_Replica] = []
-    not_in_sync_replicas: list[_Replica] = []
-    master_broker_id: int | None = None
-
-
-class _Table(msgspec.Struct, rename="camel"):
-    replicas_info_table: dict[str, _Set] = {}
+ClientOf: TypeAlias = Callable[[str], NameServerClient]  # with TLS and credentials
 
 
 def configured_controllers(views: Iterable[View]) -> list[Address]:
@@ -50,56 +36,63 @@ def configured_controllers(views: Iterable[View]) -> list[Address]:
 
 
 async def probe_controllers(
-    addresses: Sequence[Address], names: Sequence[str], *, timeout_s: float, tls: ssl.SSLContext | None
+    addresses: Sequence[Address], names: Sequence[str], client_of: ClientOf
 ) -> tuple[list[ObservedController], list[ObservedSet]]:
     """What each node answers, and the sets with these names as the leader has them."""
-    seen = await asyncio.gather(*(_probe(address, timeout_s, tls) for address in addresses))
+    seen = await asyncio.gather(*(_probe(str(address), client_of) for address in addresses))
     leader = next((one.leader for one in seen if one.leader is not None), None)
     if leader is None or not names:
         return list(seen), []
-    body = json.dumps(list(names)).encode()
     try:
-        answer = await _ask(
-            parse_address(leader), ControllerRequest.CONTROLLER_GET_SYNC_STATE_DATA, body, timeout_s, tls
-        )
-        table = msgspec.json.decode(answer.body or b"{}", type=_Table).replicas_info_table
-    except (ConnectionFailed, TimeoutError, UsageError, msgspec.DecodeError):
+        async with client_of(leader) as client:
+            table = await read_sets(client, names)
+    except RoutebookError:
         return list(seen), []  # the probe of the leader shows why
     return list(seen), [_set(name, found) for name, found in sorted(table.items())]
 
 
-async def _probe(address: Address, timeout_s: float, tls: ssl.SSLContext | None) -> ObservedController:
-    who = str(address)
+async def find_leader(addresses: str, client_of: ClientOf) -> str:
+    """The address of the leader. Raises ConnectionFailed or UsageError."""
+    async with client_of(addresses) as client:
+        answer = await client.ask(Request(ControllerRequest.CONTROLLER_GET_METADATA_INFO, lambda answer: answer))
+    leader = answer.field("controllerLeaderAddress")
+    if leader is None:
+        raise UsageError(f"no Controller leads at {addresses}; try again, or run `routebook doctor`")
+    return leader
+
+
+async def read_sets(leader: NameServerClient, names: Sequence[str]) -> dict[str, SetInfo]:
+    """1006: the sets with these names. Raises RequestError and ConnectionFailed."""
+
+    def read(answer: Command) -> dict[str, SetInfo]:
+        try:
+            return decode_replicas_info(answer.body)
+        except msgspec.DecodeError as error:
+            raise ProtocolError(f"not the body of 1006: {error}") from None
+
+    code = ControllerRequest.CONTROLLER_GET_SYNC_STATE_DATA
+    return await leader.ask(Request(code, read, body=msgspec.json.encode(list(names))))
+
+
+async def _probe(who: str, client_of: ClientOf) -> ObservedController:
     try:
-        answer = await _ask(address, ControllerRequest.CONTROLLER_GET_METADATA_INFO, None, timeout_s, tls)
+        async with client_of(who) as client:
+            answer = await client.call(Command(ControllerRequest.CONTROLLER_GET_METADATA_INFO, 0, language="PYTHON"))
     except ConnectionFailed as failure:
         return ObservedController(who=who, failure=failure.why)
-    except TimeoutError:
-        return ObservedController(who=who, failure=f"did not answer within {timeout_s:g} s")
     if answer.code != ResponseCode.SUCCESS:
         return ObservedController(who=who, failure=f"answered {answer.code}: {answer.remark}")
     peers = (part.partition(":")[2] for part in (answer.field("peers") or "").split(";") if part)
     return ObservedController(who=who, leader=answer.field("controllerLeaderAddress"), peers=tuple(sorted(peers)))
 
 
-async def _ask(
-    address: Address, code: int, body: bytes | None, timeout_s: float, tls: ssl.SSLContext | None
-) -> Command:
-    link = await open_link(address, connect_timeout_s=timeout_s, tls=tls)
-    try:
-        async with asyncio.timeout(timeout_s):
-            return await link.ask(Command(code=code, opaque=1, language="PYTHON", body=body))
-    finally:
-        await link.aclose()
-
-
-def _set(name: str, found: Any) -> ObservedSet:
-    replicas = [(row, True) for row in found.in_sync_replicas] + [(row, False) for row in found.not_in_sync_replicas]
+def _set(name: str, found: SetInfo) -> ObservedSet:
+    inside = {row.broker_id for row in found.in_sync_replicas}
     return ObservedSet(
         name=name,
         master_id=found.master_broker_id,
         replicas=tuple(
-            ObservedReplica(id=row.broker_id, addr=row.broker_address, alive=row.alive, in_sync=in_sync)
-            for row, in_sync in replicas
+            ObservedReplica(id=row.broker_id, addr=row.broker_address, alive=row.alive, in_sync=row.broker_id in inside)
+            for row in [*found.in_sync_replicas, *found.not_in_sync_replicas]
         ),
     )

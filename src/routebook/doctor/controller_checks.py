@@ -1,8 +1,12 @@
 """The checks of Controllers and their broker sets."""
 
 from collections.abc import Iterable
+from typing import Final
 
+from routebook.codes import ResponseCode
 from routebook.doctor.observation import Finding, Observation, Severity, is_local, listed
+
+_DENIED: Final = f"answered {int(ResponseCode.NO_PERMISSION)}:"
 
 
 def controllers(observed: Observation) -> Iterable[Finding]:
@@ -10,6 +14,8 @@ def controllers(observed: Observation) -> Iterable[Finding]:
     for one in observed.controllers:
         if one.failure is not None:
             advice = "Start it; brokers send heartbeats to all nodes, and a group needs a majority of etcd."
+            if one.failure.startswith(_DENIED):
+                advice = "Pass the keys of an identity with the class route_read: --access-key and --secret-key."
             yield Finding(Severity.ERROR, "controller", f"Controller {one.who} {one.failure}", advice)
     answering = [one for one in observed.controllers if one.failure is None]
     leaders = {one.leader for one in answering}
@@ -41,10 +47,10 @@ def broker_sets(observed: Observation) -> Iterable[Finding]:
             f"id {replica.id} at {replica.addr}" for replica in one.replicas if replica.alive and not replica.in_sync
         ]
         if one.master_id is None:
-            advice = "Start a replica that was in sync, or elect one: mqadmin electMaster."
+            advice = "Start a replica that was in sync, or elect one: routebook controller elect."
             yield Finding(Severity.ERROR, "sync", f"broker set {one.name} has no master", advice)
         if dead:
-            advice = "Start it, or remove it: mqadmin cleanBrokerMetadata."
+            advice = "Start it, or remove it: routebook controller clean."
             text = f"broker set {one.name}: no heartbeat from {listed(dead)}"
             yield Finding(Severity.WARNING, "sync", text, advice)
         if late:

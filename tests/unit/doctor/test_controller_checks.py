@@ -30,6 +30,12 @@ def test_a_node_that_does_not_answer() -> None:
     assert texts(node(1), silent) == ["Controller 10.0.0.2:9878 refused the connection"]
 
 
+def test_a_node_that_requires_authentication() -> None:
+    denied = ObservedController(who="10.0.0.2:9878", failure="answered 16: no signature")
+    (finding,) = controllers(observed(denied))
+    assert "--access-key" in finding.advice
+
+
 def test_leaders() -> None:
     assert texts(node(1, None), node(2, None)) == ["no Controller leads"]
     assert texts(node(1), node(2, PEERS[1])) == [

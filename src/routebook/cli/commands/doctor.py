@@ -81,7 +81,7 @@ async def _examine(servers: NameServerOptions, controllers: Sequence[Address]) -
         )
         names = sorted({name for view in surveyed.views for name in view.info.broker_addr_table})
         nodes, sets = await probe_controllers(
-            controllers or configured_controllers(surveyed.views), names, timeout_s=timeout_s, tls=tls
+            controllers or configured_controllers(surveyed.views), names, servers.client_of
         )
     return Observation(
         nameservers=[*met],

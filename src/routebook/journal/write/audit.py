@@ -28,11 +28,14 @@ AUDIT_KINDS: Final = frozenset(
         "permission_wiped",
         "permission_restored",
         "topic_deleted",
+        "replicas_cleaned",
         "server_started",
         "server_stopped",
     }
 )
-_CANDIDATE: Final = re.compile(rb'"kind":"(?:%b)"' % "|".join(sorted(AUDIT_KINDS)).encode())
+_ELECTIONS: Final = frozenset({"master_elected", "no_master_elected"})  # audit records if an operator asked
+_BY_OPERATOR: Final = b'"cause":"operator"'  # quotes in a name are escaped, so only the field matches
+_CANDIDATE: Final = re.compile(rb'"kind":"(?:%b)"' % "|".join(sorted(AUDIT_KINDS | _ELECTIONS)).encode())
 _HEAD_BYTES: Final = 1024  # the kind follows the envelope
 
 
@@ -45,7 +48,7 @@ def audit_records(files: Files, segment: Segment) -> list[Pending]:
                 envelope = decode_envelope(line.raw)
             except JournalError:
                 continue
-            if envelope.kind in AUDIT_KINDS:
+            if envelope.kind in AUDIT_KINDS or (envelope.kind in _ELECTIONS and _BY_OPERATOR in line.raw):
                 found.append(Pending(envelope.seq, envelope.at, without_link(line.raw) + b"\n"))
     return found
 

@@ -13,30 +13,14 @@ import msgspec
 from routebook.client.client import NameServerClient
 from routebook.client.requests import Request
 from routebook.controller.codes import ControllerRequest
-from routebook.controller.state import BrokerSet, IdApplied, Replica
+from routebook.controller.replicas_info import SetInfo, decode_replicas_info
+from routebook.controller.state import BrokerSet, IdApplied
 from routebook.errors import StartError
 from routebook.server.controller.log import Log, LogListener
 
 MASTER_EPOCHS: Final = 10
 SYNC_STATE_EPOCHS: Final = 100
 LEADER_TIMEOUT_S: Final = 30.0
-
-
-class _ReplicaInfo(msgspec.Struct, rename="camel"):
-    broker_id: int
-    broker_address: str
-
-
-class _SetInfo(msgspec.Struct, rename="camel"):
-    in_sync_replicas: list[_ReplicaInfo]
-    not_in_sync_replicas: list[_ReplicaInfo]
-    master_epoch: int
-    sync_state_set_epoch: int
-    master_broker_id: int | None = None
-
-
-class _Table(msgspec.Struct, rename="camel"):
-    replicas_info_table: dict[str, _SetInfo]
 
 
 async def fetch(controller: NameServerClient, nameserver: NameServerClient) -> list[BrokerSet]:
@@ -47,9 +31,9 @@ async def fetch(controller: NameServerClient, nameserver: NameServerClient) -> l
         return []
     code = ControllerRequest.CONTROLLER_GET_SYNC_STATE_DATA
     body = msgspec.json.encode(sorted(clusters))
-    table = await controller.ask(Request(code, lambda answer: _decode(answer.body or b"{}"), body=body))
+    table = await controller.ask(Request(code, lambda answer: decode_replicas_info(answer.body), body=body))
     found = []
-    for name, info_of_set in sorted(table.replicas_info_table.items()):
+    for name, info_of_set in sorted(table.items()):
         names = {"clusterName": clusters[name], "brokerName": name}
         code = ControllerRequest.CONTROLLER_GET_NEXT_BROKER_ID
         next_id = await controller.ask(Request(code, lambda answer: int(answer.field("nextBrokerId") or 1), names))
@@ -57,18 +41,13 @@ async def fetch(controller: NameServerClient, nameserver: NameServerClient) -> l
     return found
 
 
-def _broker_set(name: str, cluster: str, info: _SetInfo, next_id: int) -> BrokerSet:
-    rows = [*info.in_sync_replicas, *info.not_in_sync_replicas]
-    replicas = {row.broker_id: Replica(row.broker_address, f"{row.broker_address};imported") for row in rows}
-    return BrokerSet(
-        cluster=cluster,
-        name=name,
-        replicas=dict(sorted(replicas.items())),
-        retired=frozenset(range(1, next_id)) - replicas.keys(),
-        master_id=info.master_broker_id,
-        master_epoch=info.master_epoch + MASTER_EPOCHS,
-        sync_state_set=tuple(sorted(row.broker_id for row in info.in_sync_replicas)),
-        sync_state_epoch=info.sync_state_set_epoch + SYNC_STATE_EPOCHS,
+def _broker_set(name: str, cluster: str, info: SetInfo, next_id: int) -> BrokerSet:
+    found = info.state(name, cluster, check_code="imported")
+    return msgspec.structs.replace(
+        found,
+        retired=frozenset(range(1, next_id)) - found.replicas.keys(),
+        master_epoch=found.master_epoch + MASTER_EPOCHS,
+        sync_state_epoch=found.sync_state_epoch + SYNC_STATE_EPOCHS,
     )
 
 
@@ -96,6 +75,3 @@ async def store(log: Log, sets: list[BrokerSet]) -> None:
         raise StartError("another Controller node leads: stop all nodes before the import") from None
     finally:
         await log.stop()
-
-
-_decode = msgspec.json.Decoder(_Table).decode

@@ -15,16 +15,21 @@ _KINDS = (
     "topics_changed",
     "broker_down",
     "request_denied",
+    "master_elected",
+    "no_master_elected",
+    "replicas_cleaned",
 )
+_ELECTIONS = ("master_elected", "no_master_elected")
 
 
 def build(inputs: Inputs) -> DataFrame:
     """One row per request; a topic registered on several brokers has one row per broker."""
     kind = fn.col("kind")
     is_admins = (
-        ~kind.isin("topics_changed", "broker_down")
+        ~kind.isin("topics_changed", "broker_down", *_ELECTIONS)
         | ((kind == "topics_changed") & (fn.col("cause") == "register_topic"))
         | ((kind == "broker_down") & (fn.col("reason") == "deregistered"))
+        | (kind.isin(*_ELECTIONS) & (fn.col("cause") == "operator"))
     )
     return (
         inputs.events(*_KINDS)
@@ -80,6 +85,11 @@ def _before(kind: Column) -> Column:
     return (
         fn.when(kind == "topic_deleted", fn.concat_ws(",", "brokers"))
         .when(kind == "topics_changed", _on_broker(was))
+        .when(kind.isin(*_ELECTIONS), _master("before_id", "before_addr"))
+        .when(
+            kind == "replicas_cleaned",
+            _replicas(fn.array_union(fn.coalesce("members", fn.array().cast("array<bigint>")), "broker_ids")),
+        )
         .otherwise(fn.col("before"))
     )
 
@@ -91,8 +101,19 @@ def _after(kind: Column) -> Column:
     return (
         fn.when(kind.startswith("permission_"), fn.concat(fn.col("topic_count").cast("string"), fn.lit(" topics")))
         .when(kind == "topics_changed", _on_broker(fn.concat(fn.coalesce(new, none), fn.coalesce(changed, none))))
+        .when(kind == "master_elected", _master("broker_id", "addr"))
+        .when(kind == "no_master_elected", _master("before_id", "before_addr"))
+        .when(kind == "replicas_cleaned", fn.when(~fn.col("removed_set"), _replicas(fn.col("members"))))
         .otherwise(fn.col("after"))
     )
+
+
+def _master(number: str, addr: str) -> Column:
+    return fn.when(fn.col(number).isNotNull(), fn.concat_ws(" at ", fn.col(number).cast("string"), addr))
+
+
+def _replicas(ids: Column) -> Column:
+    return fn.concat(fn.lit("replicas "), fn.array_join(fn.sort_array(ids), ", "))
 
 
 def _on_broker(shapes: Column) -> Column:

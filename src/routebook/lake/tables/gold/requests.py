@@ -32,7 +32,7 @@ LOOKUP_DEMAND: Final = Table(
 ADMIN_AUDIT: Final = Table(
     name="admin_audit",
     layer=Layer.GOLD,
-    doc="Admin requests, allowed and denied: KV, settings, permissions, topics, brokers",
+    doc="Admin requests, allowed and denied: KV, settings, permissions, topics, brokers, masters",
     key=("ns", "seq", "target"),
     refresh=RefreshMode.BY_DAY,
     partition="day",
@@ -45,6 +45,9 @@ ADMIN_AUDIT: Final = Table(
         | topic_deleted | the topic | the brokers that had it, in `before` |
         | topic_registered | the topic (request 217, not the registration of a broker) | its queues on that broker |
         | broker_deregistered | broker at address | |
+        | master_elected | the broker set (request 1002 of an operator) | the masters |
+        | no_master_elected | the broker set | the master, which stays |
+        | replicas_cleaned | the broker set (request 1011) | the replicas; no `after` if the set was removed |
         | denied | the request code | `why` has the reason, `allowed` is false |
     """,
     columns="""

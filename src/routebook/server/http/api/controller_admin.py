@@ -1,6 +1,6 @@
 """`/v1/admin/controller/…`: elect a master, and clean replicas, with a preview by the Controller's own decision."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 from litestar import post
@@ -10,8 +10,8 @@ from routebook.access.decision import decide
 from routebook.codes import ResponseCode
 from routebook.controller.access import needed, target_of
 from routebook.controller.codes import ControllerRequest, ControllerResponse
+from routebook.controller.preview import preview
 from routebook.controller.record import Origin
-from routebook.controller.state import BrokerSet, MasterElected, apply
 from routebook.server.http.api.admin import OPTIONS, HttpRequest
 from routebook.server.http.api.admin_actions import AdminAnswer, Change, check_admin, deny
 from routebook.server.http.api.controller import part_of
@@ -23,7 +23,6 @@ from routebook.server.http.errors import ApiError
 from routebook.wire.command import Command
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
-_UNCLEAN: Final = "the replica is not in sync: messages that only the old master has are lost"
 
 
 class ElectWish(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +72,13 @@ async def _apply(request: HttpRequest, parts: Parts, action: str, command: Comma
     if known is not None and command.ext is not None:
         command.ext["clusterName"] = known.cluster
     _check_target(parts, caller, part, command)
-    changes, notes = _preview(part, command, context.now_ms())
+    differences, notes = preview(
+        part.machine,
+        part.machine.read(command),
+        now_ms=context.now_ms(),
+        allow_unclean=part.overview().unclean_elections,
+    )
+    changes = [Change(what=one.what, before=one.before, after=one.after) for one in differences]
     if not dry_run:
         await _execute(part, caller, command)
     return AdminAnswer(
@@ -95,40 +100,6 @@ def _check_target(parts: Parts, caller: Caller, part: ControllerPart, command: C
     reason = decide(identity, needed(command), host=caller.host, target=target)
     if reason is not None:
         deny(parts.context, caller, command.code, reason)
-
-
-def _preview(part: ControllerPart, command: Command, now_ms: int) -> tuple[list[Change], list[str]]:
-    """What the leader would decide now, and remarks."""
-    unclean = part.overview().unclean_elections
-    decision = part.machine.decide(part.machine.read(command), now_ms=now_ms, allow_unclean=unclean)
-    if decision.event is None:
-        return [], [decision.answer.remark or "nothing changes"]
-    before = part.machine.sets.get(decision.event.broker)
-    notes = [_UNCLEAN] if isinstance(decision.event, MasterElected) and decision.event.unclean else []
-    return _differences(before, apply(before, decision.event)), notes
-
-
-def _differences(before: BrokerSet | None, after: BrokerSet | None) -> list[Change]:
-    was, becomes = _texts(before), _texts(after)
-    return [
-        Change(what=what, before=was.get(what), after=becomes.get(what))
-        for what in {**was, **becomes}
-        if was.get(what) != becomes.get(what)
-    ]
-
-
-def _texts(state: BrokerSet | None) -> dict[str, str]:
-    """A set as lines of a preview."""
-    if state is None:
-        return {}
-    master = "none" if state.master_id is None else f"{state.master_id} at {state.master_address}"
-    replicas = {f"replica {number}": replica.address for number, replica in state.replicas.items()}
-    return {
-        f"master of {state.name}": master,
-        "master epoch": str(state.master_epoch),
-        "in-sync replicas": ", ".join(map(str, state.sync_state_set)) or "none",
-        **replicas,
-    }
 
 
 async def _execute(part: ControllerPart, caller: Caller, command: Command) -> None:

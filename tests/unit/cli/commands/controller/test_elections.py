@@ -34,4 +34,7 @@ def test_no_election(tmp_path: Path) -> None:
 def test_without_a_file_or_a_command_the_error_names_both() -> None:
     ran = routebook("controller")
     assert ran.code == 2
-    assert "pass -c FILE to run a Controller, or one of its commands: sets, elections, import, export" in ran.err
+    assert (
+        "pass -c FILE to run a Controller, or one of its commands: sets, elections, elect, clean, import, export"
+        in ran.err
+    )
