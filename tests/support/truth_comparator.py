@@ -6,6 +6,7 @@ disagreement: a fault that the lake lacks, a row that no fault explains, or a fi
 """
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -25,7 +26,10 @@ FLAP_UP_MS = 180_000  # broker_flaps: never up for more than three minutes in be
 FLAP_OUTAGES = 3
 START_MS = 60_000  # the fleet starts in the first minute
 ROUNDING_S = 0.002
+COUNTED = ((False, "outages", "unplanned_down_s"), (True, "planned_outages", "planned_down_s"))
+RESTART_S = 2.0  # a NameServer starts and stops within two seconds
 PLANNED = {"unregistered", "deregistered"}
+SILENT = {"expired", "idle"}
 
 
 class Outage(NamedTuple):
@@ -37,6 +41,7 @@ class Outage(NamedTuple):
     down: tuple[int, int]
     up: tuple[int, int]
     certain: bool
+    failed_at: int | None  # when a silent fault began
 
 
 def compare(tables: Tables, truth: list[Row], *, start_ms: int) -> list[str]:
@@ -45,7 +50,8 @@ def compare(tables: Tables, truth: list[Row], *, start_ms: int) -> list[str]:
     return [
         *_outages(tables["outage_impact"], expected),
         *_sessions(tables["broker_sessions"], tables["outage_impact"]),
-        *_availability(tables["broker_availability_daily"], tables["outage_impact"]),
+        *_availability(tables["broker_availability_daily"], tables["outage_impact"], truth),
+        *_days(tables["broker_availability_daily"], tables["outage_impact"], tables["broker_sessions"]),
         *_flaps(tables["broker_flaps"], tables["outage_impact"], truth),
         *_divergence(tables["ns_divergence"], expected, truth),
         *_convergence(tables["convergence"], truth, start_ms),
@@ -70,6 +76,7 @@ def _expected_outages(truth: list[Row]) -> Iterator[Outage]:
                         (down["from_ms"], down["to_ms"]),
                         (up["from_ms"], up["to_ms"]),
                         down.get("certain", True),
+                        fault["at"] if reasons and reasons <= SILENT else None,
                     )
 
 
@@ -87,10 +94,11 @@ def _outages(rows: list[Row], expected: list[Outage]) -> Iterator[str]:
         shortest, longest = fits[0].up[0] - fits[0].down[1], fits[0].up[1] - fits[0].down[0]
         if row["to_at"] is not None and not shortest <= row["to_at"] - row["from_at"] <= longest:
             yield f"outage_impact: lasted {shortest} to {longest} ms: {_brief(row)}"
-        if row.get("max_s") is not None and row["to_at"] is not None:
-            length_s = (row["to_at"] - row["from_at"]) / 1000
-            if not row["min_s"] - ROUNDING_S <= length_s <= row["max_s"] + ROUNDING_S:
-                yield f"outage_impact: {length_s} s is not between min_s and max_s: {_brief(row)}"
+        if (row["ended"], row["returned_addr"], row["retired"]) != (
+            (None, None, False) if row["to_at"] is None else ("returned", row["addr"], False)
+        ):
+            yield f"outage_impact: ended as {row['ended']} at {row['returned_addr']}: {_brief(row)}"
+        yield from _bounds(row, fits[0].failed_at)
     for one in left:
         if one.certain:
             yield f"outage_impact: not found: {one}"
@@ -105,6 +113,18 @@ def _is(row: Row, one: Outage) -> bool:
     )
 
 
+def _bounds(row: Row, failed_at: int | None) -> Iterator[str]:
+    """A broker failed between last_seen_at and from_at; min_s and max_s are the lengths from these two."""
+    if failed_at is None and row["last_seen_at"] != row["from_at"]:
+        yield f"outage_impact: not silent, but last seen at {row['last_seen_at']}: {_brief(row)}"
+    if failed_at is not None and not row["last_seen_at"] <= failed_at <= row["from_at"]:
+        yield f"outage_impact: failed at {failed_at}, last seen at {row['last_seen_at']}: {_brief(row)}"
+    for column, begin in (("min_s", row["from_at"]), ("max_s", row["last_seen_at"])):
+        length_s = None if row["to_at"] is None else (row["to_at"] - begin) / 1000
+        if (row[column] is None) != (length_s is None) or abs((row[column] or 0) - (length_s or 0)) > ROUNDING_S:
+            yield f"outage_impact: {column} is {row[column]}, and the length {length_s}: {_brief(row)}"
+
+
 def _sessions(sessions: list[Row], outages: list[Row]) -> Iterator[str]:
     """An outage begins where a session ends, and ends where one begins, at the same NameServer and broker."""
     ends = {(row["ns"], row["addr"], row["ended_at"], row["end_reason"]) for row in sessions}
@@ -117,34 +137,69 @@ def _sessions(sessions: list[Row], outages: list[Row]) -> Iterator[str]:
     for row in sessions:
         if row["ended_at"] is not None and abs(row["duration_s"] * 1000 - (row["ended_at"] - row["started_at"])) > 1:
             yield f"broker_sessions: duration_s is wrong: {row}"
+        if row["planned"] is not (None if row["ended_at"] is None else row["end_reason"] in {*PLANNED, "replaced"}):
+            yield f"broker_sessions: planned is wrong: {row}"
+        if row["ended_at"] is not None and (row["last_seen_at"] == row["ended_at"]) is (row["end_reason"] in SILENT):
+            yield f"broker_sessions: last_seen_at is wrong: {row}"
 
 
-def _availability(days: list[Row], outages: list[Row]) -> Iterator[str]:
-    """Up and down time add up, and counts and sums over all days equal those of the outages."""
+def _availability(days: list[Row], outages: list[Row], truth: list[Row]) -> Iterator[str]:
+    """The parts of a day add up; over all days, counts and times of each broker are those of its outages."""
     for row in days:
-        protected_s = row.get("protected_s") or 0.0
-        if abs(row["up_s"] + row["down_s"] + protected_s - row["observed_s"]) > ROUNDING_S:
+        up_s, down_s, unplanned_s = row["up_s"], row["down_s"], row["unplanned_down_s"]
+        if abs(up_s + down_s - row["observed_s"]) > ROUNDING_S:
             yield f"broker_availability_daily: the parts of observed_s do not add up: {row}"
-        if row["observed_s"] and protected_s == 0 and abs(row["availability"] - row["up_s"] / row["observed_s"]) > 1e-9:
-            yield f"broker_availability_daily: availability is wrong: {row}"
-    brokers = {(row["ns"], row["addr"]) for row in days}
-    for ns, addr in sorted(brokers):
-        mine = [row for row in days if (row["ns"], row["addr"]) == (ns, addr)]
-        gone = [row for row in outages if (row["ns"], row["addr"]) == (ns, addr)]
-        for column, planned in (("outages", False), ("planned_outages", True)):
-            counted, found = sum(row[column] for row in mine), sum(row["planned"] is planned for row in gone)
-            if counted != found:
-                yield f"broker_availability_daily: {column} of {addr} at {ns}: {counted}, and {found} outages"
-        if all(row["to_at"] is not None for row in gone):
-            lost_s = sum(row["to_at"] - row["from_at"] for row in gone) / 1000
-            down_s = sum(row["down_s"] for row in mine)
-            # time in which the NameServer itself was down is not observed
-            if down_s > lost_s + ROUNDING_S:
-                yield f"broker_availability_daily: down_s of {addr} at {ns}: {down_s}, and outages of {lost_s} s"
+        if abs(row["planned_down_s"] + unplanned_s - down_s) > ROUNDING_S:
+            yield f"broker_availability_daily: the parts of down_s do not add up: {row}"
+        yield from _quotient(row, "availability", up_s, row["observed_s"])
+        yield from _quotient(row, "availability_unplanned", up_s, up_s + unplanned_s)
+        yield from _quotient(row, "mtbf_s", up_s, row["outages"])
+        if row["protected_s"]:
+            yield f"broker_availability_daily: no fault silenced many brokers: {row}"
+    restarts = [fault for fault in truth if fault["fault"] == "restart"]
+    stops = [(ns, fault["at"], fault["until"]) for fault in restarts for ns in fault["nameservers"]]
+    for ns, member in sorted({(row["ns"], row["member"]) for row in days}):
+        mine = [row for row in days if (row["ns"], row["member"]) == (ns, member)]
+        gone = [row for row in outages if (row["ns"], row["member"]) == (ns, member)]
+        for planned, count, time in COUNTED:
+            some = [row for row in gone if row["planned"] is planned]
+            if sum(row[count] for row in mine) != len(some):
+                yield f"broker_availability_daily: {count} of {member} at {ns}: {mine}, and {len(some)} outages"
+            if any(row["to_at"] is None for row in some):
+                continue
+            # the time in which the NameServer itself was down is not observed
+            cuts = [_overlap(row, stop) for row in some for stop in stops if stop[0] == ns]
+            wanted_s = (sum(row["to_at"] - row["from_at"] for row in some) - sum(cuts)) / 1000
+            if abs(sum(row[time] for row in mine) - wanted_s) > ROUNDING_S + RESTART_S * sum(cut > 0 for cut in cuts):
+                yield f"broker_availability_daily: {time} of {member} at {ns}: {mine}, and outages of {wanted_s} s"
+
+
+def _days(days: list[Row], outages: list[Row], sessions: list[Row]) -> Iterator[str]:
+    """Every broker has rows, and mttr_s is the mean of the unplanned outages that ended on the day."""
+    for ns, member in {(row["ns"], row["member"]) for row in sessions} ^ {(row["ns"], row["member"]) for row in days}:
+        yield f"broker_availability_daily: {member} at {ns} is in broker_sessions or here, not in both"
+    for row in days:
+        ended_s = [
+            one["min_s"]
+            for one in outages
+            if (one["ns"], one["member"], one["planned"]) == (row["ns"], row["member"], False)
+            and one["to_at"] is not None
+            and datetime.fromtimestamp(one["to_at"] / 1000, UTC).date().isoformat() == row["day"]
+        ]
+        yield from _quotient(row, "mttr_s", sum(ended_s), len(ended_s))
+
+
+def _quotient(row: Row, column: str, part: float, whole: float) -> Iterator[str]:
+    if (row[column] is None) != (whole == 0) or (whole and abs(row[column] - part / whole) > ROUNDING_S):
+        yield f"broker_availability_daily: {column} is not {part} / {whole}: {row}"
+
+
+def _overlap(row: Row, stop: tuple[str, int, int]) -> int:
+    return max(0, min(int(row["to_at"]), stop[2]) - max(int(row["from_at"]), stop[1]))
 
 
 def _flaps(rows: list[Row], outages: list[Row], truth: list[Row]) -> Iterator[str]:
-    """Each flapping broker is one row at each NameServer; each row has three unplanned outages, never up for long."""
+    """Each flapping broker is one row at each NameServer; each row has three outages, never up for long."""
     for fault in truth:
         for ns in fault["nameservers"] if fault["fault"] == "flap" else ():
             for addr in fault["addrs"]:
@@ -158,15 +213,18 @@ def _flaps(rows: list[Row], outages: list[Row], truth: list[Row]) -> Iterator[st
                 if len(found) != 1:
                     yield f"broker_flaps: {len(found)} rows for the fault at {fault['at']} of {addr} at {ns}"
     for row in rows:
-        if row.get("kind") not in (None, "flap", "crash", "unplanned"):
-            continue  # a loop of planned restarts
-        inside = sorted(
-            (one["from_at"], one["to_at"])
+        mine = [
+            one
             for one in outages
-            if (one["ns"], one["addr"]) == (row["ns"], row["addr"])
-            and not one["planned"]
+            if (one["ns"], one["member"]) == (row["ns"], row["member"])
             and row["window_start"] <= one["from_at"] <= row["window_end"]
-        )
+        ]
+        planned = {one["planned"] for one in mine}
+        kind = "mixed" if len(planned) == 2 else "restart_loop" if planned == {True} else "flap"
+        changes = len(mine) + sum(one["to_at"] is not None for one in mine)
+        if (row["kind"], row["outages"], row["transitions"], row["scope"]) != (kind, len(mine), changes, "broker"):
+            yield f"broker_flaps: {kind} with {len(mine)} outages, not {row}"
+        inside = sorted((one["from_at"], one["to_at"]) for one in mine)
         ups = [begin - end for (_, end), (begin, _) in pairwise(inside) if end is not None]
         if len(inside) < FLAP_OUTAGES or any(up > FLAP_UP_MS for up in ups):
             yield f"broker_flaps: not a flap: {row['addr']} at {row['ns']} from {row['window_start']}: {inside}"
@@ -198,6 +256,8 @@ def _divergence(rows: list[Row], expected: list[Outage], truth: list[Row]) -> It
         used |= {(one, row["ns_a"] if lacks == row["ns_b"] else row["ns_b"]) for one in fits}
         if row["to_at"] is not None and row["to_at"] - row["from_at"] < PROPAGATION_MS:
             yield f"ns_divergence: shorter than 120 s: row {number}: {row}"
+        if row["to_at"] is not None and abs(row["duration_s"] * 1000 - (row["to_at"] - row["from_at"])) > 1:
+            yield f"ns_divergence: duration_s is wrong: {row}"
     for one in missing:
         is_long = one.certain and one.up[0] - one.down[1] >= PROPAGATION_MS
         for other in names:

@@ -102,7 +102,7 @@ class Simulation:
         else:
             promoted = self._faults.inject(incident, now_ms)
             entry = truth_of(incident, number, start_ms=self._start_ms, timing=self._timing(), new_master=promoted)
-        truth.write(msgspec.json.encode(entry) + b"\n")
+        truth.write(msgspec.json.encode(entry.before(self._end_ms)) + b"\n")
 
     def _timing(self) -> Timing:
         return Timing(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from routebook.fleet.incidents import Incident
 from routebook.fleet.population import Member
@@ -49,6 +50,11 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     delay_ms: int = 0
     granularity_ms: int  # maximum delay until a NameServer detects it
     expect: tuple[Expected, ...] = ()
+
+    def before(self, end_ms: int) -> "Truth":
+        """The same, where no event that may come after the end of the simulation is certain."""
+        expect = (replace(one, certain=one.certain and one.to_ms <= end_ms) for one in self.expect)
+        return replace(self, expect=tuple(expect))
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):

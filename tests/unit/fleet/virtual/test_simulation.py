@@ -126,6 +126,15 @@ def test_journals_match_the_ground_truth_exactly(terms: str, days: float, tmp_pa
     assert [truth.at for truth in truths] == sorted(truth.at for truth in truths)
 
 
+@pytest.mark.parametrize("seed", [5, 8, 34])
+def test_a_return_after_the_end_is_not_certain(seed: int, tmp_path: Path) -> None:
+    text = '[brokers]\ncount = 12\n[[fault]]\nkind = "cut"\nper_day = 1000\nfor = "3m"\n'
+    simulate(parse_scenario(text, name="cuts"), tmp_path / "out", days=0.01, seed=seed, nameservers=1)
+    expected = [one for truth in read_truth(tmp_path / "out") for one in truth.expect]
+    assert any(not one.certain for one in expected if one.to_ms > START_MS + 0.01 * 86_400_000)
+    assert disagreements(tmp_path / "out", start_ms=START_MS) == []
+
+
 def test_a_missing_fault_in_the_truth_is_detected(tmp_path: Path) -> None:
     """The check above can fail: without its entry in the truth, an event has no explanation."""
     simulate(everything(), tmp_path, days=0.1, seed=11)
