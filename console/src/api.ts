@@ -154,6 +154,8 @@ export interface TopicsPage {
 }
 
 export interface Session {
+  broker_id: number;
+  addr: string;
   from_ms: number;
   to_ms: number | null;
   began: string;
@@ -167,7 +169,9 @@ export interface BrokerDay {
   day: string;
   observed_ms: number;
   up_ms: number;
+  planned_down_ms: number;
   outages: number;
+  planned_outages: number;
 }
 
 export interface BrokerSessions {

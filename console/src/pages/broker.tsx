@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { get, name as enc, type BrokerBeats, type BrokerDay, type BrokerLoss, type BrokerRow, type BrokerSessions, type MaintenancePlan, type Session, type TopicsPage } from "../api.ts";
+import { get, name as enc, type BrokerBeats, type BrokerLoss, type BrokerRow, type BrokerSessions, type MaintenancePlan, type TopicsPage } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { now, state, useLive } from "../live.ts";
 import { DAY, duration, fromUrl, HOUR, MINUTE, SECOND } from "../time.ts";
@@ -87,54 +87,23 @@ function unseen(found: BrokerSessions): { from: number; to: number }[] {
   return gaps;
 }
 
-interface Machine {
-  addr: string;
-  id: number; // the latest
-  sessions: (Session & { id: number })[]; // oldest first
-  days: BrokerDay[];
-}
-
-/** One lane per address: a machine keeps its address when its role changes. */
-function byAddress(found: BrokerSessions): Machine[] {
-  const machines = new Map<string, Machine>();
-  for (const member of found.members) {
-    const machine = machines.get(member.addr) ?? { addr: member.addr, id: member.broker_id, sessions: [], days: [] };
-    machines.set(member.addr, machine);
-    machine.sessions.push(...member.sessions.map((one) => ({ ...one, id: member.broker_id })));
-    for (const day of member.days) {
-      const same = machine.days.find((one) => one.day === day.day);
-      if (same === undefined) machine.days.push({ ...day });
-      else {
-        same.observed_ms = Math.max(same.observed_ms, day.observed_ms);
-        same.up_ms = Math.min(same.observed_ms, same.up_ms + day.up_ms);
-        same.outages += day.outages;
-      }
-    }
-  }
-  for (const machine of machines.values()) {
-    machine.sessions.sort((a, b) => a.from_ms - b.from_ms);
-    machine.id = machine.sessions.at(-1)?.id ?? machine.id;
-  }
-  return [...machines.values()].sort((a, b) => a.id - b.id || a.addr.localeCompare(b.addr));
-}
-
 function UpDown({ found, at, zoom }: { found: BrokerSessions; at: number | null; zoom: [number, number] | null }): JSX.Element {
   const gaps = useMemo(() => unseen(found), [found]);
-  const lanes: Lane[] = byAddress(found).map((member) => {
+  // A broker keeps its lane under another address and another role.
+  const lanes: Lane[] = found.members.map((member, lane) => {
     const sorted = member.sessions;
     const spans = sorted.flatMap((one, index) => {
       const end = one.to_ms ?? found.to_ms;
       const next = sorted[index + 1];
-      const up = { from: one.from_ms, to: end, tone: "ok" as const, title: `up as ${role(one.id)}` };
+      const up = { from: one.from_ms, to: end, tone: "ok" as const, title: `up as ${role(one.broker_id)} at ${one.addr}` };
       if (next !== undefined && next.from_ms <= end) return [up];
-      if (one.to_ms === null || one.ended === "role_switch" || one.ended === "nameserver_cold_start") return [up];
+      if (one.to_ms === null || one.ended === "role_switch" || one.ended === "replaced" || one.ended === "nameserver_cold_start") return [up];
       const why = REASON[one.ended ?? ""] ?? one.ended ?? "";
       return [up, { from: end, to: next?.from_ms ?? found.to_ms, tone: one.planned === true ? "none" as const : "bad" as const, title: `down: ${why}` }];
     });
-    return { key: member.addr, label: `${role(member.id)} ${member.addr}`, spans };
+    return { key: String(lane), label: `${role(member.broker_id)} ${member.addr}`, spans };
   });
   if (lanes.length === 0) return <Empty title="Not registered in this period." />;
-  const days = found.members.flatMap((member) => member.days.map((day) => ({ ...day, member })));
   return (
     <div class="stack">
       <Timeline label={`Uptime of the members of ${found.broker}`} lanes={lanes} from={zoom?.[0] ?? found.from_ms} to={zoom?.[1] ?? found.to_ms} unseen={gaps} at={at} onZoom={(from, to) => setQuery({ since: String(from), until: String(to) }, "push")}
@@ -142,28 +111,28 @@ function UpDown({ found, at, zoom }: { found: BrokerSessions; at: number | null;
       <p class="small muted row legend"><span><span class="key ok" />up</span> <span><span class="key bad low" />down</span> <span><span class="key none" />down, planned</span> <span><span class="key hatch" />not observed</span>
         {at === null ? null : <span class="at-note">selected: <Time ms={at} /> · <a href={`/events?at=${at}`}>events</a> · <a href={`/brokers?at=${at}`}>fleet at that time</a> · <button type="button" class="textual" onClick={() => setQuery({ at: null })}>clear</button></span>}</p>
       <CertaintyNote certainty={{ ...found.certainty, known: true, observed: true }} />
-      {days.length === 0 ? null : <DaysTable found={found} />}
+      <DaysTable found={found} />
     </div>
   );
 }
 
 /** Availability by day (UTC): bar, number, outages. */
 function DaysTable({ found }: { found: BrokerSessions }): JSX.Element {
-  const machines = byAddress(found);
-  const days = [...new Set(machines.flatMap((one) => one.days.map((day) => day.day)))].sort().reverse();
+  const { members } = found;
+  const days = [...new Set(members.flatMap((one) => one.days.map((day) => day.day)))].sort().reverse();
   return (
     <Scroll label="Availability by day"><table class="plain days">
       <caption class="hidden">Availability by day, in UTC</caption>
-      <thead><tr><th>Day (UTC)</th>{machines.map((one) => <th key={one.addr}>{role(one.id)} <span class="mono">{one.addr}</span></th>)}</tr></thead>
+      <thead><tr><th>Day (UTC)</th>{members.map((one, column) => <th key={column}>{role(one.broker_id)} <span class="mono">{one.addr}</span></th>)}</tr></thead>
       <tbody>{days.map((day) => (
-        <tr key={day}><td class="nowrap">{day}</td>{machines.map((one) => {
+        <tr key={day}><td class="nowrap">{day}</td>{members.map((one, column) => {
           const cell = one.days.find((each) => each.day === day);
-          if (cell === undefined || cell.observed_ms === 0) return <td key={one.addr} class="muted">not observed</td>;
+          if (cell === undefined || cell.observed_ms === 0) return <td key={column} class="muted">not observed</td>;
           const share = cell.up_ms / cell.observed_ms;
           return (
-            <td key={one.addr}><span class="row day-cell">
+            <td key={column}><span class="row day-cell">
               <Sign tone={shareTone(share)} /><span class="num">{percent(share)}</span><ShareBar share={share} />
-              <span class="muted small">{cell.outages === 0 ? "" : plural(cell.outages, "outage")}</span></span></td>
+              <span class="muted small">{[cell.outages === 0 ? "" : plural(cell.outages, "outage"), cell.planned_outages === 0 ? "" : `${cell.planned_outages} planned, ${duration(cell.planned_down_ms)}`].filter((part) => part !== "").join(", ")}</span></span></td>
           );
         })}</tr>
       ))}</tbody>
@@ -173,7 +142,7 @@ function DaysTable({ found }: { found: BrokerSessions }): JSX.Element {
 
 function SessionsPanel({ found }: { found: BrokerSessions | null }): JSX.Element {
   const [all, setAll] = useState(false);
-  const rows = (found?.members ?? []).flatMap((member) => member.sessions.map((one) => ({ ...one, member }))).sort((a, b) => b.from_ms - a.from_ms);
+  const rows = (found?.members ?? []).flatMap((member) => member.sessions).sort((a, b) => b.from_ms - a.from_ms);
   const shown = all ? rows : rows.slice(0, 8);
   return (
     <Panel title="Sessions" flush aside={found === null ? "" : plural(rows.length, "session")}>
@@ -181,8 +150,8 @@ function SessionsPanel({ found }: { found: BrokerSessions | null }): JSX.Element
         <Scroll label="Sessions"><table class="plain">
           <thead><tr><th>Member</th><th>From</th><th>To</th><th class="num">Lasted</th><th>End reason</th></tr></thead>
           <tbody>{shown.map((one) => (
-            <tr key={`${one.member.addr}${one.member.broker_id}${one.from_ms}`}>
-              <td class="nowrap">{role(one.member.broker_id)}<div class="mono muted small">{one.member.addr}</div></td>
+            <tr key={`${one.addr}${one.broker_id}${one.from_ms}`}>
+              <td class="nowrap">{role(one.broker_id)}<div class="mono muted small">{one.addr}</div></td>
               <td class="nowrap">{one.began === "before" ? <span class="muted">before </span> : null}<Mark ms={one.from_ms} /></td>
               <td class="nowrap">{one.to_ms === null ? <Badge tone="ok">up</Badge> : <Mark ms={one.to_ms} />}</td>
               <td class="num">{duration((one.to_ms ?? now()) - one.from_ms)}</td>

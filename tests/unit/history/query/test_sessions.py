@@ -1,6 +1,8 @@
 """Sessions of brokers and runs of the NameServer, from real journal folders."""
 
-from routebook.events import BrokerChanged, BrokerDown, DownReason, ServerStarted, ServerStopped
+from msgspec.structs import replace
+
+from routebook.events import BrokerChanged, BrokerDown, BrokerUp, DownReason, ServerStarted, ServerStopped
 from routebook.history.query.offline import open_offline
 from routebook.history.query.sessions import ServerRun, Session
 from tests.support.small_journals import BORN, STARTED, Journal, down, up
@@ -32,7 +34,8 @@ def test_each_registration_until_its_end_is_a_session(journal: Journal) -> None:
     journal.write(5, down())
     journal.write(8, up())
     assert intervals(journal) == [(0, 0, 5, "expired", False), (0, 8, None, None, None)]
-    assert intervals(journal, since_s=6) == [(0, 8, None, None, None)]
+    assert len(intervals(journal, since_s=6)) == 2, "it was gone then"
+    assert intervals(journal, since_s=9) == [(0, 8, None, None, None)]
     assert sessions(journal, "never") == []
 
 
@@ -69,6 +72,63 @@ def test_a_role_switch_starts_a_session_with_the_new_id(journal: Journal) -> Non
     )
     journal.write(3, switched)
     assert intervals(journal) == [(0, 0, 3, "role_switch", None), (1, 3, None, None, None)]
+
+
+def members(journal: Journal) -> list[list[str]]:
+    """The ids and addresses of each broker in time order."""
+    found: dict[int, list[str]] = {}
+    for one in sessions(journal):
+        found.setdefault(one.member, []).append(f"{one.broker_id} {one.addr}")
+    return sorted(found.values())
+
+
+def at(addr: str, broker_id: int = 0) -> BrokerUp:
+    return replace(up(), addr=addr, broker_id=broker_id)
+
+
+def gone(addr: str, broker_id: int = 0, reason: DownReason = DownReason.EXPIRED) -> BrokerDown:
+    return replace(down(), addr=addr, broker_id=broker_id, reason=reason)
+
+
+def role(addr: str, before_id: int, broker_id: int) -> BrokerChanged:
+    born = up()
+    return BrokerChanged(
+        cluster=born.cluster,
+        broker=born.broker,
+        broker_id=broker_id,
+        before_id=before_id,
+        addr=addr,
+        timeout_ms=born.timeout_ms,
+        acting_master=born.acting_master,
+    )
+
+
+def test_a_broker_that_returns_under_another_address_is_the_same(journal: Journal) -> None:
+    journal.write(0, STARTED, at("x"), at("s", 1))
+    journal.write(5, gone("x"))
+    journal.write(8, at("y"))
+    assert members(journal) == [["0 x", "0 y"], ["1 s"]]
+
+
+def test_a_broker_that_moves_is_the_same(journal: Journal) -> None:
+    journal.write(0, STARTED, at("x"))
+    journal.write(5, gone("x", reason=DownReason.REPLACED), at("y"))
+    assert members(journal) == [["0 x", "0 y"]]
+
+
+def test_a_failed_master_that_returns_as_slave_under_another_address_is_the_same(journal: Journal) -> None:
+    journal.write(0, STARTED, at("x"), at("s", 1))
+    journal.write(5, gone("x"))
+    journal.write(6, role("s", 1, 0))
+    journal.write(9, at("y", 1))
+    assert members(journal) == [["0 x", "1 y"], ["1 s", "0 s"]]
+
+
+def test_a_new_slave_is_another_broker(journal: Journal) -> None:
+    journal.write(0, STARTED, at("x"), at("s", 1))
+    journal.write(5, gone("s", 1))
+    journal.write(9, at("y", 2))
+    assert members(journal) == [["0 x"], ["1 s"], ["2 y"]]
 
 
 def test_a_cold_start_ends_all_sessions(journal: Journal) -> None:

@@ -161,8 +161,10 @@ async def _past_loss(parts: Parts, broker: str, limit: int) -> LossAnswer | None
 
 
 class MemberSession(msgspec.Struct, frozen=True, kw_only=True):
-    """An interval in which an address was registered; docs/http.md lists the values of `began` and `ended`."""
+    """An interval in which the broker was registered; docs/http.md lists the values of `began` and `ended`."""
 
+    broker_id: int
+    addr: str
     from_ms: int
     to_ms: int | None
     began: str
@@ -173,7 +175,7 @@ class MemberSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemberSessions(msgspec.Struct, frozen=True, kw_only=True):
-    """Sessions of one broker id and address."""
+    """Sessions of one broker, under any address and role; `broker_id` and `addr` are the last ones."""
 
     broker_id: int
     addr: str
@@ -231,9 +233,9 @@ async def broker_sessions(parts: PartsDep, name: NameInPath, days: Days = 7) -> 
     if answer is None:
         raise ApiError(404, "no broker with this name was ever registered", "/v1/brokers lists the brokers")
     found, runs, certainty = answer
-    members: dict[tuple[int, str], list[Session]] = {}
+    members: dict[int, list[Session]] = {}
     for session in found:
-        members.setdefault((session.broker_id, session.addr), []).append(session)
+        members.setdefault(session.member, []).append(session)
     return SessionsAnswer(
         broker=broker,
         from_ms=from_ms,
@@ -241,13 +243,13 @@ async def broker_sessions(parts: PartsDep, name: NameInPath, days: Days = 7) -> 
         now_ms=now_ms,
         members=[
             MemberSessions(
-                broker_id=broker_id,
-                addr=addr,
+                broker_id=sessions[-1].broker_id,
+                addr=sessions[-1].addr,
                 cluster=sessions[-1].cluster,
                 sessions=[msgspec.convert(session, MemberSession, from_attributes=True) for session in sessions],
                 days=by_day(sessions, runs, from_ms=from_ms, to_ms=now_ms),
             )
-            for (broker_id, addr), sessions in sorted(members.items())
+            for sessions in sorted(members.values(), key=lambda one: (one[-1].broker_id, one[-1].addr))
         ],
         nameserver=runs,
         certainty=certainty,

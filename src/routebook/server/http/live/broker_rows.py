@@ -93,7 +93,7 @@ def _members(ns: NameServer, group: BrokerGroup, recent: RecentActivity, now_ms:
     acting = ns.settings.policy.support_acting_master and group.enable_acting_master and MASTER_ID not in group.members
     for broker_id, key in group.members.items():
         lease = leases[key]
-        version = lease.data_version
+        version, since = lease.data_version, recent.registered.get(group.name, {}).get(key.addr)
         role = "master" if broker_id == MASTER_ID else "acting" if acting and broker_id == group.min_id else "slave"
         yield BrokerRow(
             key=f"{group.name}#{broker_id}",
@@ -109,6 +109,6 @@ def _members(ns: NameServer, group: BrokerGroup, recent: RecentActivity, now_ms:
             version=version_text(lease.version) if lease.version else None,
             data_version=None if version is None else version.counter,
             topics=group.topics,
-            since_ms=recent.registered_ms.get((group.name, key.addr)),
+            since_ms=None if since is None else since.at_ms,
             read_only=group.name in recent.read_only,
         )

@@ -17,6 +17,7 @@ from routebook.events import (
     TopicDeleted,
     TopicsChanged,
 )
+from routebook.history.query.members import Gone, returning
 from routebook.history.query.sessions import Session
 from routebook.journal.record import Record
 from routebook.model import BrokerKey
@@ -42,6 +43,13 @@ class Lost(NamedTuple):
     cluster: str
     at_ms: int
     reason: str
+
+
+class Registered(NamedTuple):
+    """Since when an address is registered, and its id."""
+
+    at_ms: int
+    broker_id: int
 
 
 class Beats:
@@ -101,7 +109,7 @@ class RecentActivity:
         self.since_ms = since_ms
         self.lost: dict[tuple[str, str], Lost] = {}  # by broker name and address
         self.lost_topics: dict[str, int] = {}  # removed with a broker, and when; some may have other brokers
-        self.registered_ms: dict[tuple[str, str], int] = {}
+        self.registered: dict[str, dict[str, Registered]] = {}  # by broker name, then by address
         self.beats: dict[BrokerKey, Beats] = {}
         self.lookups: deque[LookupMinute] = deque(maxlen=_MAX_LOOKUPS)
         self.read_only: frozenset[str] = frozenset()  # groups without write permission
@@ -111,10 +119,9 @@ class RecentActivity:
         for record in records:
             match record.event:
                 case BrokerUp() as event:
-                    self._registered(event)
-                    self.registered_ms[event.broker, event.addr] = record.at
+                    self._registered(event, record.at)
                 case BrokerChanged() as event:
-                    self.lost.pop((event.broker, event.addr), None)
+                    self._changed(event)
                 case BrokerDown() as event:
                     self._left(event, record.at)
                 case TopicsChanged() as event:
@@ -132,25 +139,21 @@ class RecentActivity:
         """Add the sessions before this start from history; newer records take precedence."""
         self.primed = True
         for name, sessions in groups.items():
-            last = {(session.broker_id, session.addr): session for session in sessions}
-            taken = {session.addr for session in last.values() if session.to_ms is None}
-            newest_of_id: dict[int, int] = {}
-            for session in last.values():
-                newest_of_id[session.broker_id] = max(newest_of_id.get(session.broker_id, 0), session.from_ms)
-            for session in last.values():
+            members = self.registered.get(name, {})
+            for session in {session.member: session for session in sessions}.values():
                 key = (name, session.addr)
                 if session.to_ms is None:
-                    self.registered_ms.setdefault(key, session.from_ms)
+                    members.setdefault(session.addr, Registered(session.from_ms, session.broker_id))
                 elif (
                     key not in self.lost
-                    and key not in self.registered_ms
-                    and session.addr not in taken
-                    and session.from_ms >= newest_of_id[session.broker_id]
+                    and session.addr not in members
                     and session.ended in set(DownReason) - {DownReason.REPLACED}
                 ):
                     self.lost[key] = Lost(
                         name, session.broker_id, session.addr, session.cluster, session.to_ms, session.ended
                     )
+            if members:
+                self.registered[name] = members
 
     def topics_without_route(self, current: Container[str]) -> list[str]:
         """Topics that were removed with their last broker within a day; `current` are the topics with a route."""
@@ -170,16 +173,28 @@ class RecentActivity:
         for key in [key for key, beats in self.beats.items() if beats.last < oldest]:
             del self.beats[key]
 
-    def _registered(self, event: BrokerUp) -> None:
+    def _registered(self, event: BrokerUp, at_ms: int) -> None:
+        """A broker returned, under any address, or came for the first time."""
+        members = self.registered.setdefault(event.broker, {})
+        lost = [one for one in self.lost.values() if one.name == event.broker]
+        gone = [Gone(number, one.broker_id, one.addr, one.at_ms) for number, one in enumerate(lost)]
+        taken = {one.broker_id for one in members.values()}
+        if (found := returning(gone, event.broker_id, event.addr, taken)) is not None:
+            del self.lost[event.broker, found.addr]
+        members[event.addr] = Registered(at_ms, event.broker_id)
+
+    def _changed(self, event: BrokerChanged) -> None:
         self.lost.pop((event.broker, event.addr), None)
-        # a new address with the same id replaces the old one
-        for key, lost in list(self.lost.items()):
-            if lost.name == event.broker and lost.broker_id == event.broker_id:
-                del self.lost[key]
+        members = self.registered.get(event.broker, {})
+        if (known := members.get(event.addr)) is not None:
+            members[event.addr] = known._replace(broker_id=event.broker_id)
 
     def _left(self, event: BrokerDown, at_ms: int) -> None:
         key = (event.broker, event.addr)
-        self.registered_ms.pop(key, None)
+        members = self.registered.get(event.broker, {})
+        members.pop(event.addr, None)
+        if not members:
+            self.registered.pop(event.broker, None)
         if event.reason is DownReason.REPLACED:
             return
         self.lost[key] = Lost(event.broker, event.broker_id, event.addr, event.cluster, at_ms, event.reason.value)

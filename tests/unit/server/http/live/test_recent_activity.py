@@ -7,7 +7,7 @@ from routebook.history.query.sessions import Session
 from routebook.journal.record import Record
 from routebook.model import BrokerKey
 from routebook.rollup import percentile
-from routebook.server.http.live.recent_activity import BEAT_MINUTES, LOST_MS, RecentActivity
+from routebook.server.http.live.recent_activity import BEAT_MINUTES, LOST_MS, RecentActivity, Registered
 
 MINUTE = 60_000
 
@@ -33,7 +33,7 @@ def lost(recent: RecentActivity) -> list[str]:
 def test_a_broker_that_left_is_lost_until_it_returns() -> None:
     assert lost(fed(up("x"), down("x"))) == ["x"]
     assert lost(fed(up("x"), down("x"), up("x"))) == []
-    assert fed(up("x")).registered_ms == {("a", "x"): 1001}
+    assert fed(up("x")).registered == {"a": {"x": Registered(1001, 0)}}
 
 
 def test_a_replaced_broker_is_not_lost() -> None:
@@ -46,6 +46,14 @@ def test_after_a_role_switch_the_old_master_is_still_lost() -> None:
         cluster="c", broker="a", broker_id=0, before_id=1, addr="y", timeout_ms=1, acting_master=False
     )
     assert lost(fed(up("x"), up("y", 1), down("x"), switched)) == ["x"]
+
+
+def test_an_old_master_that_returns_as_slave_under_another_address_is_not_lost() -> None:
+    switched = BrokerChanged(
+        cluster="c", broker="a", broker_id=0, before_id=1, addr="y", timeout_ms=1, acting_master=False
+    )
+    assert lost(fed(up("x"), up("y", 1), down("x"), switched, up("z", 1))) == []
+    assert lost(fed(up("x"), up("y", 1), down("x"), up("z", 2))) == ["x"], "its id is free: another broker came"
 
 
 def test_a_lost_broker_is_removed_after_a_day() -> None:
@@ -73,7 +81,11 @@ def test_history_adds_brokers_lost_before_the_start() -> None:
         }
     )
     assert [one.name for one in recent.lost.values()] == ["gone"]
-    assert recent.registered_ms == {("back", "x"): 3, ("moved", "y"): 3, ("switched", "x"): 2}
+    assert recent.registered == {
+        "back": {"x": Registered(3, 0)},
+        "moved": {"y": Registered(3, 0)},
+        "switched": {"x": Registered(2, 1)},
+    }
 
 
 def beats(minute: int, count: int = 2, gap: int = 30_000) -> HeartbeatMinute:

@@ -41,9 +41,30 @@ def test_an_outage_over_midnight_reduces_both_days() -> None:
     assert days(sessions, [run(0, None)]) == [(24, 22, 1), (24, 22, 0)]
 
 
-def test_a_planned_stop_is_not_observed() -> None:
+def test_a_planned_stop_is_down_time_of_its_own() -> None:
     sessions = [session(0, 6 * HOUR, "unregistered", planned=True), session(12 * HOUR, None)]
-    assert days(sessions, [run(0, None)]) == [(18, 18, 0), (24, 24, 0)]
+    first, second = by_day(sessions, [run(0, None)], from_ms=START, to_ms=START + 2 * DAY)
+    assert (first.observed_ms, first.up_ms, first.planned_down_ms) == (24 * HOUR, 18 * HOUR, 6 * HOUR)
+    assert (first.outages, first.planned_outages, second.planned_outages) == (0, 1, 0)
+
+
+def test_a_planned_stop_without_a_return_is_not_observed() -> None:
+    assert days([session(0, 6 * HOUR, "unregistered", planned=True)], [run(0, None)]) == [(6, 6, 0), (0, 0, 0)]
+
+
+def test_a_move_a_role_switch_and_a_cold_start_are_not_outages() -> None:
+    sessions = [
+        session(0, HOUR, "replaced", planned=True),
+        session(HOUR, 2 * HOUR, "role_switch"),
+        session(2 * HOUR, 3 * HOUR, "nameserver_cold_start"),
+        session(4 * HOUR, None),
+    ]
+    assert days(sessions, [run(0, None)], until=DAY) == [(23, 23, 0)]
+
+
+def test_a_broker_that_did_not_return_within_seven_days_is_not_observed() -> None:
+    found = days([session(0, 12 * HOUR, "closed", planned=False)], [run(0, None)], until=9 * DAY)
+    assert found == [(24, 12, 1), *[(24, 0, 0)] * 6, (12, 0, 0), (0, 0, 0)]
 
 
 def test_downtime_of_the_nameserver_is_not_observed() -> None:
