@@ -5,8 +5,9 @@ A budget has a margin of about a fifth for other versions of Python. A change th
 
 import asyncio
 import json
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import repeat
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -24,13 +25,21 @@ from routebook.journal.write.writer import Writer
 from routebook.server.net import limits, request_loop, turns
 from routebook.server.net.connection import Connection
 from routebook.wire.codec import encode
-from routebook.wire.command import Command
+from routebook.wire.command import Command, SerializeType
 from tests.support.asynchronous import asynchronous
 from tests.support.in_process_server import running
 from tests.support.operation_cost import Cost, cost_of
+from tests.support.remoting_frames import Request
+from tests.support.signing import identities_file, signed
 
-LOOK_UP: Final = Cost(opcodes=550, bytes=1_000)  # 521 and 836 with Python 3.11; the loop's call_soon takes 150
-LOOK_UP_MORE: Final = Cost(opcodes=175, bytes=1_000)  # 172 and 736: each further one of a read
+LOOK_UP: Final = Cost(opcodes=550, bytes=1_000)  # 547 and 836 with Python 3.11; the loop's call_soon takes 150
+LOOK_UP_MORE: Final = Cost(opcodes=175, bytes=1_000)  # 172 and 752: each further one of a read
+LOOK_UP_MISSING: Final = Cost(opcodes=670, bytes=1_000)  # 602 and 741: no such topic
+LOOK_UP_MISSING_MORE: Final = Cost(opcodes=215, bytes=1_000)  # 194 and 657
+LOOK_UP_BINARY: Final = Cost(opcodes=690, bytes=1_000)  # 622 and 836: a binary header
+LOOK_UP_BINARY_MORE: Final = Cost(opcodes=270, bytes=1_000)  # 247 and 736
+LOOK_UP_TLS: Final = Cost(opcodes=860, bytes=2_000)  # 786 and 1,333
+LOOK_UP_SIGNED: Final = Cost(opcodes=650, bytes=1_000)  # 589 and 836
 FIRST_LOOK_UP: Final = Cost(opcodes=1_600, bytes=1_700)  # 1,510 and 1,490; 90 of them account for time
 SAME_REGISTRATION: Final = Cost(opcodes=2_000, bytes=3_000)  # 1,840 and 2,600: beside its bytes, cut out of the read
 CHANGED_REGISTRATION: Final = Cost(
@@ -45,9 +54,11 @@ class Sink(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 5000)})
         self.size = 0
+        self.last: bytes | bytearray | memoryview = b""
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.size += len(data)
+        self.last = data
 
     def is_closing(self) -> bool:
         return False
@@ -88,10 +99,25 @@ def test_look_up(tmp_path: Path) -> None:
 
 
 def test_each_further_look_up_of_a_read(tmp_path: Path) -> None:
-    few = _cost_of_asking(tmp_path, _look_up(1234) * 10)
-    many = _cost_of_asking(tmp_path, _look_up(1234) * 20)
-    spent = Cost((many.opcodes - few.opcodes) // 10, (many.bytes - few.bytes) // 10)
-    assert _within(spent, LOOK_UP_MORE)
+    assert _within(_cost_of_one_more(tmp_path, _look_up(1234)), LOOK_UP_MORE)
+
+
+def test_look_up_without_a_route(tmp_path: Path) -> None:
+    assert _within(_cost_of_asking(tmp_path, _missing()), LOOK_UP_MISSING)
+    assert _within(_cost_of_one_more(tmp_path, _missing()), LOOK_UP_MISSING_MORE)
+
+
+def test_look_up_with_a_binary_header(tmp_path: Path) -> None:
+    assert _within(_cost_of_asking(tmp_path, _binary()), LOOK_UP_BINARY)
+    assert _within(_cost_of_one_more(tmp_path, _binary()), LOOK_UP_BINARY_MORE)
+
+
+def test_signed_look_up(tmp_path: Path) -> None:
+    assert _within(_cost_of_signed_look_up(tmp_path), LOOK_UP_SIGNED)
+
+
+def test_look_up_over_tls(tmp_path: Path) -> None:
+    assert _within(_cost_over_tls(tmp_path), LOOK_UP_TLS)
 
 
 def test_look_up_that_has_to_be_decoded(tmp_path: Path) -> None:
@@ -129,6 +155,16 @@ def test_a_look_up_that_is_always_decoded_exceeds_the_budget(tmp_path: Path) -> 
     with _unknown_look_ups():
         spent = _cost_of_asking(tmp_path, _look_up(1234))
     assert not _within(spent, LOOK_UP)
+
+
+def test_look_ups_of_any_kind_that_are_always_decoded_exceed_their_budgets(tmp_path: Path) -> None:
+    with _unknown_look_ups():
+        assert not _within(_cost_of_asking(tmp_path, _missing()), LOOK_UP_MISSING)
+        assert not _within(_cost_of_one_more(tmp_path, _missing()), LOOK_UP_MISSING_MORE)
+        assert not _within(_cost_of_asking(tmp_path, _binary()), LOOK_UP_BINARY)
+        assert not _within(_cost_of_one_more(tmp_path, _binary()), LOOK_UP_BINARY_MORE)
+        assert not _within(_cost_of_signed_look_up(tmp_path), LOOK_UP_SIGNED)
+        assert not _within(_cost_over_tls(tmp_path), LOOK_UP_TLS)
 
 
 def test_a_registration_that_is_always_decoded_exceeds_the_budget(tmp_path: Path) -> None:
@@ -188,18 +224,61 @@ class Served(NamedTuple):
         assert self.sink.size > before
 
 
-def _cost_of_asking(folder: Path, data: bytes | Iterator[bytes]) -> Cost:
+def _cost_of_one_more(folder: Path, frame: bytes) -> Cost:
+    """Of each further request in one read."""
+    few, many = _cost_of_asking(folder, frame * 10), _cost_of_asking(folder, frame * 20)
+    return Cost((many.opcodes - few.opcodes) // 10, (many.bytes - few.bytes) // 10)
+
+
+def _cost_of_signed_look_up(folder: Path) -> Cost:
+    look_up = signed(Request(code=105, opaque=1234, ext={"topic": "topic-00003"}), "client")
+    registered = signed(Request(code=103, opaque=77, ext=_broker(1), body=_table(10)), "fleet")
+    file = identities_file(folder / "identities.toml")
+    return _cost_of_asking(folder, look_up.encode(), first=registered.encode(), routebook_auth_file=file)
+
+
+def _cost_over_tls(folder: Path) -> Cost:
+    """With the client's encryption, which takes 20 instructions."""
+    return _cost_of_asking(folder, lambda served: _encrypted(served, _look_up(1234)))
+
+
+def _encrypted(served: "Served", frame: bytes) -> Iterator[bytes]:
+    """Connect again with TLS; return the records of each further request."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    tls = context.wrap_bio(incoming, outgoing)
+    for _ in range(3):
+        with suppress(ssl.SSLWantReadError):
+            tls.do_handshake()
+        served.connection.data_received(outgoing.read())
+        incoming.write(served.sink.last)
+    while True:
+        tls.write(frame)
+        yield outgoing.read()
+
+
+def _cost_of_asking(
+    folder: Path,
+    data: bytes | Iterator[bytes] | Callable[["Served"], Iterator[bytes]],
+    *,
+    first: bytes | None = None,
+    **settings: Path,
+) -> Cost:
     """Of asking this, or what comes next, once it has been asked before."""
-    frames = repeat(data) if isinstance(data, bytes) else data
     found: list[Cost] = []
-    home = folder / str(len(list(folder.iterdir())))
+    home = folder / f"home-{len(list(folder.iterdir()))}"
 
     @asynchronous
     async def measure() -> None:
-        async with running(home) as server:
+        async with running(home, cold=False, **settings) as server:
             served = Served(Connection(server._port.shared, lambda: 1.0), Sink())
             served.connection.connection_made(served.sink)
-            served.asks(_registration(topics=10, broker=1))
+            served.asks(first or _registration(topics=10, broker=1))
+            if callable(data):
+                served = Served(Connection(server._port.shared, lambda: 1.0), Sink())
+                served.connection.connection_made(served.sink)
+            frames = repeat(data) if isinstance(data, bytes) else data(served) if callable(data) else data
             found.append(cost_of(lambda: served.asks(next(frames))))
             served.connection.connection_lost(None)
 
@@ -235,26 +314,41 @@ def _look_up(opaque: int) -> bytes:
     return encode(Command(code=105, opaque=opaque, ext={"topic": "topic-00003"}))
 
 
+def _missing() -> bytes:
+    return encode(Command(code=105, opaque=1234, ext={"topic": "%RETRY%group"}))
+
+
+def _binary() -> bytes:
+    return encode(Command(code=105, opaque=1234, ext={"topic": "topic-00003"}), SerializeType.ROCKETMQ)
+
+
 def _changing(*, topics: int) -> Iterator[bytes]:
     """Each time the next version, with other queues of one topic in the middle."""
     return iter([_registration(topics=topics, counter=turn, queues=turn % 2 + 1) for turn in range(100, 120)])
 
 
 def _registration(*, topics: int, broker: int = 2, counter: int = 1, queues: int = 8) -> bytes:
+    body = _table(topics, counter=counter, queues=queues)
+    return encode(Command(code=103, opaque=77, ext={**_broker(broker)}, body=body))
+
+
+def _table(topics: int, *, counter: int = 1, queues: int = 8) -> bytes:
     names = [f"topic-{n:05d}" for n in range(topics)]
     table = {name: {"topicName": name, "perm": 6, "readQueueNums": 8, "writeQueueNums": 8} for name in names}
     table[names[topics // 2]]["writeQueueNums"] = queues
     version = {"counter": counter, "stateVersion": 0, "timestamp": 1_700_000_000_000}
     wrapper = {"dataVersion": version, "mappingDataVersion": version, "topicConfigTable": table}
-    body = json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper}, separators=(",", ":")).encode()
-    ext: dict[str, str | None] = {
-        "brokerAddr": f"10.0.0.{broker}:10911",
+    return json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper}, separators=(",", ":")).encode()
+
+
+def _broker(number: int) -> dict[str, str]:
+    return {
+        "brokerAddr": f"10.0.0.{number}:10911",
         "brokerId": "0",
-        "brokerName": f"broker-{broker}",
+        "brokerName": f"broker-{number}",
         "clusterName": "c",
-        "haServerAddr": f"10.0.0.{broker}:10912",
+        "haServerAddr": f"10.0.0.{number}:10912",
     }
-    return encode(Command(code=103, opaque=77, ext=ext, body=body))
 
 
 def _within(spent: Cost, budget: Cost) -> bool:

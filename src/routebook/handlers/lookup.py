@@ -9,7 +9,7 @@ from routebook.effects import AskProduct
 from routebook.errors import NotReady, TopicNotExist
 from routebook.handlers.nameserver import NameServer
 from routebook.handlers.outcome import Caller, Outcome
-from routebook.handlers.route_cache import RouteKey
+from routebook.handlers.route_cache import Entry, RouteKey
 from routebook.model import TopicRoute
 from routebook.routes.zones import filter_route
 from routebook.wire.bodies import encode_route
@@ -60,23 +60,27 @@ def _wants_standard(command: Command, ext: dict[str, str | None]) -> bool:
     return command.version >= VERSION_4_9_4 or (ext.get("acceptStandardJsonOnly") or "").lower() == "true"
 
 
-def _cached_body(ns: NameServer, key: RouteKey, revision: int) -> bytes | None:
-    """The route's body from the cache if the route itself is unchanged, else encoded and cached."""
-    topic, standard = key
+def unchanged_entry(ns: NameServer, key: RouteKey, revision: int) -> Entry | None:
+    """The cached entry, marked fresh, if the route itself is unchanged; None: it has to be encoded."""
     base = revision - ns.routes.revision
     entry = ns.cache.get(key)
-    if (
-        entry is not None
-        and entry.base_revision == base
-        and not ns.routes.route_changed(topic, since=entry.revision - base)
-    ):
-        entry.revision = revision
+    if entry is None or entry.base_revision != base or ns.routes.route_changed(key[0], since=entry.revision - base):
+        return None
+    entry.revision = revision
+    return entry
+
+
+def _cached_body(ns: NameServer, key: RouteKey, revision: int) -> bytes | None:
+    """The route's body from the cache if the route itself is unchanged, else encoded and cached."""
+    entry = unchanged_entry(ns, key, revision)
+    if entry is not None:
         return entry.body
+    topic, standard = key
     route = _route(ns, topic, ordered=ns.settings.order_message_enable)
     if route is None:
         return None
     body = encode_route(route, standard=standard)
-    ns.cache.put(key, body, revision=revision, base_revision=base)
+    ns.cache.put(key, body, revision=revision, base_revision=revision - ns.routes.revision)
     return body
 
 

@@ -101,10 +101,10 @@ def encode_versioned_reply(
     return encode(command, serialize_type)
 
 
-def success_header_parts() -> tuple[bytes, bytes]:
-    """The JSON header of a reply with code 0, before and after its opaque."""
-    before, _, after = _SUCCESS.partition(b"%d")
-    return before, after
+def reply_header_parts(reply: Reply) -> tuple[bytes, bytes]:
+    """The JSON header of a reply without a body, before and after its opaque."""
+    before, name, after = encode_reply(0, reply)[_WORDS.size :].partition(b'"opaque":')
+    return before + name, after[1:]
 
 
 def _frame(header: bytes, body: bytes | None, serialize_type: SerializeType) -> bytes:

@@ -24,11 +24,16 @@ def framed(header: str | bytes, body: bytes = b"", kind: int = 0) -> bytes:
     return (4 + len(data) + len(body)).to_bytes(4, "big") + word.to_bytes(4, "big") + data + body
 
 
+def binary(opaque: int, **ext: str) -> bytes:
+    fields: dict[str, str | None] = {"topic": "A", **ext}
+    return encode(Command(code=105, opaque=opaque, ext=fields), SerializeType.ROCKETMQ)
+
+
 class Served:
     """A NameServer with the topics A and B, its fast path, and one caller."""
 
-    def __init__(self, *, max_entries: int = 100, **settings: str) -> None:
-        self.asker = CoreClient(**settings)
+    def __init__(self, *, max_entries: int = 100, cache_bytes: int = 1 << 20) -> None:
+        self.asker = CoreClient(**{"routebook.routeCacheBytes": str(cache_bytes)})
         self.asker.register("A", "B")
         self.lookups = FastLookup(self.asker.nameserver, max_entries=max_entries)
         self.caller = Caller(7, "10.0.0.9:5000")
@@ -38,19 +43,19 @@ class Served:
         command = decode(frame[4:], count())
         reply = dispatch(self.asker.nameserver, command, self.caller, self.asker.now_ms).reply
         assert reply is not None
-        if reply.code == 0 and command.code == 105:
-            self.lookups.learn(command, frame, 0)
+        if reply.code in (0, 17) and command.code == 105:
+            self.lookups.learn(command, reply, frame, 0)
         return encode_reply(command.opaque, reply)
 
     def fast(self, data: bytes, *, max_bytes: int = 1 << 20) -> tuple[int, bytes]:
         answers: list[bytes] = []
-        end, _, _ = self.lookups.answer(self.caller, data, 0, answers, max_bytes=max_bytes)
+        end, _, _, _ = self.lookups.answer(self.caller, data, 0, answers, max_bytes=max_bytes)
         return end, b"".join(answers)
 
     def fast_one(self, data: bytes) -> tuple[int, bytes]:
         """The fast path for data that is one look-up."""
-        pieces = self.lookups.answer_one(self.caller, data)
-        return (0, b"") if pieces is None else (len(data), b"".join(pieces))
+        found = self.lookups.answer_at(self.caller, data, 0, None, None, len(data))
+        return (0, b"") if found is None else (found[0], b"".join(found[1]))
 
 
 WAYS = pytest.mark.parametrize("way", [Served.fast, Served.fast_one])
@@ -155,11 +160,102 @@ def test_unusual_headers_are_not_learned(header: str) -> None:
     assert len(served.lookups) == 0
 
 
-def test_frames_with_a_body_or_a_binary_header_are_not_learned() -> None:
+def test_json_frames_with_a_body_and_long_binary_frames_are_not_learned() -> None:
     served = Served()
     served.normal(framed(PLAIN % 1234, b"{}"))
-    served.normal(encode(Command(code=105, opaque=1234, ext={"topic": "A"}), SerializeType.ROCKETMQ))
+    served.normal(binary(1234, x="y" * 600))
     assert len(served.lookups) == 0
+
+
+@WAYS
+@pytest.mark.parametrize("opaque", [0, 7, -5, 123_456_789, 2**31 - 1, -(2**31)])
+@pytest.mark.parametrize("topic", ["A", "none"])
+def test_binary_headers_are_answered_with_any_opaque(way: Way, topic: str, opaque: int) -> None:
+    served = Served()
+    served.normal(binary(1234, topic=topic))
+    again = binary(opaque, topic=topic)
+    assert way(served, again) == (len(again), served.normal(again))
+    for size in range(len(again)):
+        assert way(served, again[:size]) == (0, b"")
+
+
+@WAYS
+def test_a_topic_without_a_route_is_answered_until_it_appears(way: Way) -> None:
+    served = Served()
+    frame = framed(PLAIN.replace('"A"', '"new"') % 1234)
+    missing = served.normal(frame)
+    assert way(served, frame) == (len(frame), missing)
+    served.asker.register("other", "another", broker="broker-b", addr="127.0.0.1:20911")
+    assert way(served, frame) == (len(frame), missing), "another topic appeared"
+    served.asker.register("new", "newer", broker="broker-c", addr="127.0.0.1:30911")
+    other_client = framed(PLAIN.replace('"A"', '"new"').replace("JAVA", "CPP") % 1234)
+    served.normal(other_client)  # the route is cached
+    assert way(served, frame) == (0, b"")
+    found = served.normal(frame)
+    assert way(served, frame) == (len(frame), found)
+    served.asker.ask(216, {"topic": "new"})
+    assert way(served, frame) == (0, b"")
+    assert served.normal(frame) == missing
+    assert way(served, frame) == (len(frame), missing)
+    assert len(served.lookups) == 2
+
+
+@WAYS
+@pytest.mark.parametrize("setting", [b"needWaitForService=true", b"orderMessageEnable=true"])
+def test_a_changed_setting_invalidates_all_answers(way: Way, setting: bytes) -> None:
+    served = Served()
+    frames = [framed(PLAIN.replace('"A"', f'"{topic}"') % 1234) for topic in ("A", "none")]
+    for frame in frames:
+        served.normal(frame)
+        assert way(served, frame)[0]
+    assert served.asker.ask(318, None, setting).code == 0
+    for frame in frames:
+        assert way(served, frame) == (0, b"")
+
+
+def test_misses_are_bounded_and_do_not_displace_routes() -> None:
+    served = Served(max_entries=10)
+    known = framed(PLAIN % 1234)
+    served.normal(known)
+    for n in range(100):
+        served.normal(framed(PLAIN.replace('"A"', f'"none-{n}"') % 55))
+        assert len(served.lookups) <= 6
+    assert served.fast(known)[0] == len(known)
+
+
+def test_misses_on_the_fast_path_are_counted() -> None:
+    served = Served()
+    frame = framed(PLAIN.replace('"A"', '"none"') % 1234)
+    served.normal(frame)
+    assert served.lookups.answer(served.caller, frame * 3, 0, [], max_bytes=1 << 20)[1:3] == (3, 3)
+    served.fast_one(frame)
+    (row,) = [row for row in served.asker.nameserver.meter.take(60_000) if isinstance(row, LookupMinute)]
+    assert (row.topic, row.count, row.misses, row.bytes) == ("none", 5, 5, 0)
+
+
+@WAYS
+def test_a_look_up_is_answered_only_with_the_permit_it_was_learned_with(way: Way) -> None:
+    served = Served()
+    frame = framed(PLAIN % 1234)
+    command = decode(frame[4:], count())
+    reply = dispatch(served.asker.nameserver, command, served.caller, served.asker.now_ms).reply
+    assert reply is not None
+    permit = object()
+    served.lookups.learn(command, reply, frame, 0, permit)
+    assert way(served, frame) == (0, b"")
+    assert served.lookups.answer_at(served.caller, frame, 0, object(), None) is None
+    assert served.lookups.answer_at(served.caller, frame, 0, permit, None) is not None
+
+
+def test_an_evicted_route_is_not_kept_alive() -> None:
+    served = Served(cache_bytes=2000)
+    frame = framed(PLAIN % 1234)
+    served.normal(frame)
+    entry = next(iter(served.lookups._found.values())).entry
+    for n in range(8):
+        served.asker.nameserver.cache.put((f"t{n}", True), b"x" * 200, revision=1, base_revision=0)
+    assert (entry.body, entry.revision) == (b"", -1)
+    assert served.fast(frame) == (0, b"")
 
 
 def test_the_number_of_known_look_ups_is_bounded() -> None:

@@ -20,17 +20,38 @@ def test_a_body_is_fresh_until_the_revision_changes() -> None:
     assert cache.fresh(("t", False), 5) is None
 
 
-def test_an_entry_of_the_old_generation_becomes_young_when_it_is_used() -> None:
+def test_a_hit_moves_nothing_and_a_used_entry_is_evicted_later() -> None:
     cache = RouteCache(max_bytes=10_000)
-    put(cache, "t", b"x" * 700, revision=5, base=2)
-    for n in range(4):
-        put(cache, f"t-{n}", b"x" * 700)
-    assert cache.fresh(("t", True), 5) is None
-    entry = cache.get(("t", True))
+    for n in range(9):
+        put(cache, f"t-{n}", b"x" * 700, revision=5, base=2)
+    before = list(cache._entries)
+    assert cache.fresh(("t-0", True), 5) == b"x" * 700
+    assert list(cache._entries) == before
+    put(cache, "t-9", b"x" * 700)
+    entry = cache.get(("t-0", True))
     assert entry is not None
     assert (entry.body, entry.revision, entry.base_revision) == (b"x" * 700, 5, 2)
-    assert cache.fresh(("t", True), 5) == b"x" * 700
-    assert cache.get(("t", False)) is None
+    assert not has(cache, "t-1")
+
+
+def test_an_entry_that_leaves_is_emptied() -> None:
+    cache = RouteCache(max_bytes=10_000)
+    put(cache, "t", b"x" * 700)
+    replaced = cache.get(("t", True))
+    put(cache, "t", b"y" * 700)
+    assert replaced is not None
+    assert (replaced.body, replaced.revision) == (b"", -1)
+    assert cache.bytes_held == 1001
+
+
+def test_one_insertion_visits_a_bounded_number_of_used_entries() -> None:
+    cache = RouteCache(max_bytes=500_000)
+    for n in range(600):
+        put(cache, f"t-{n:03d}", b"x" * 500)
+        has(cache, f"t-{n:03d}")
+    put(cache, "new", b"x" * 500)
+    assert cache.bytes_held <= 500_000
+    assert sum(not entry.used for entry in cache._entries.values()) <= 66
 
 
 def test_memory_is_bounded_and_used_entries_stay() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from routebook.access.classes import Access
 from routebook.access.decision import NOTHING, Target, decide
+from routebook.access.identities import Identities
 from routebook.access.identity import Identity
 from routebook.access.signature import ACCESS_KEY, SIGNATURE, content_of
 from routebook.codes import ResponseCode
@@ -26,6 +27,18 @@ class AccessRules:
     target: Callable[[Command], Target]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Permit:
+    """A look-up with this signer was permitted to a connection.
+
+    A signature does not cover the opaque, and a connection keeps its address and certificate: the same request over the
+    same connection is permitted while the identities stay the same.
+    """
+
+    identities: Identities
+    signer: str | None  # access key; None: the identity is that of the connection
+
+
 class Authorizer:
     """Finds the identity of each request and checks its permissions. Exists only if authentication is on."""
 
@@ -37,6 +50,7 @@ class Authorizer:
         self._rules = rules
         self._denials = denials
         self._require_tls = require_tls
+        self._permits: dict[str | None, Permit] = {}  # of one set of identities
 
     def authorize(
         self, command: Command, *, peer: str, host: str, certificate_names: tuple[str, ...], is_tls: bool = False
@@ -60,6 +74,21 @@ class Authorizer:
             return found
         self._denials.denied(code=command.code, why=wrong, peer=peer, who=found.name)
         return Reply(code=ResponseCode.NO_PERMISSION, remark=f"authorization failed: {wrong}")
+
+    def permit(self, command: Command) -> Permit:
+        """The permit of a look-up that was authorized: one object per signer and set of identities."""
+        identities = self._file.identities
+        access_key = (command.ext or {}).get(ACCESS_KEY)
+        signer = access_key if access_key and identities.has_access_key(access_key) else None
+        permit = self._permits.get(signer)
+        if permit is None or permit.identities is not identities:
+            if permit is not None:
+                self._permits.clear()
+            permit = self._permits[signer] = Permit(identities, signer)
+        return permit
+
+    def is_in_force(self, permit: Permit) -> bool:
+        return permit.identities is self._file.identities
 
     def _identify(self, command: Command, certificate_names: tuple[str, ...]) -> Identity | tuple[str, str]:
         """Return the identity, or the remark for the peer and the reason for the record."""

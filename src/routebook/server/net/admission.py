@@ -8,14 +8,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from routebook.access.identity import Identity
-from routebook.codes import VERSION_5_3_1, ResponseCode
+from routebook.codes import VERSION_5_3_1, RequestCode, ResponseCode
 from routebook.server.net.requester import Requester
 from routebook.server.net.service import Service
 from routebook.wire.command import Command, Reply
 
 if TYPE_CHECKING:
-    from routebook.server.access.authorize import Authorizer
+    from routebook.server.access.authorize import Authorizer, Permit
 
+_LOOKUP: Final = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
 _GO_AWAY: Final = Reply(code=ResponseCode.GO_AWAY, remark="please go away")
 # Java: NettyRemotingAbstract answers this when its queues are full
 _BUSY: Final = Reply(code=ResponseCode.SYSTEM_BUSY, remark="[OVERLOAD]system busy, start flow control for a while")
@@ -63,6 +64,13 @@ class Admission:
             return _BUSY
         return None if self.authorizer is None else self._authorize(self.authorizer, requester, command)
 
+    def look_up_permit(self, requester: Requester) -> "Permit | None":
+        """The permit of the last look-up of this connection if it is in force, and nothing else applies."""
+        permit, authorizer = requester.look_up_permit, self.authorizer
+        if permit is None or authorizer is None or not authorizer.is_in_force(permit):
+            return None
+        return None if self._is_shutting_down or self.is_busy or self._per_second else permit
+
     @staticmethod
     def _authorize(authorizer: "Authorizer", requester: Requester, command: Command) -> Reply | None:
         found = authorizer.authorize(
@@ -74,6 +82,8 @@ class Admission:
         )
         if isinstance(found, Identity):
             requester.set_identity(found)
+            if command.code == _LOOKUP:
+                requester.look_up_permit = authorizer.permit(command)
             return None
         return found
 

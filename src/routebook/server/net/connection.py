@@ -93,6 +93,9 @@ class Connection(asyncio.Protocol):
         try:
             if not is_plain:
                 data = self._decode(data)
+                is_first = bool(data) and self.state is State.READING and not self._peer.arrived
+                if is_first and answer_lookup(shared, self.requester, self._transport, data):
+                    return
             if data:
                 self._peer.feed(data)
                 if self.state in SERVES:

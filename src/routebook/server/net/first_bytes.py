@@ -147,4 +147,5 @@ class Decoder:
         """Send handshake records and alerts."""
         records = tls.outgoing()
         if records:
+            self._flow.flush()  # records have an order
             self._transport.write(records)

@@ -73,10 +73,9 @@ class FlowControl:
         """Write answers; the outbox sends short ones together with those of other connections."""
         if not any(pieces) or self._transport.is_closing():
             return
-        if self.encrypt is None:
-            self._outbox.put(self._transport, pieces)
-        else:
-            self._transport.write(self.encrypt(b"".join(pieces)))
+        if self.encrypt is not None:
+            pieces = [self.encrypt(b"".join(pieces))]
+        self._outbox.put(self._transport, pieces)
 
     def flush(self) -> bool:
         """Send what is in the outbox. Return whether the peer reads its answers."""

@@ -1,10 +1,11 @@
 """The request loop: takes complete requests from a connection, dispatches them and writes the answers."""
 
 import asyncio
+from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Final
 
-from routebook.codes import FLAG_ONEWAY, FLAG_RESPONSE, RequestCode
+from routebook.codes import FLAG_ONEWAY, FLAG_RESPONSE, RequestCode, ResponseCode
 from routebook.errors import FrameTooLong, ProtocolError
 from routebook.server.net.connection_state import Event
 from routebook.server.net.flow_control import FLUSH_BYTES, MAX_DEFERRED, TURN_NS, FlowControl
@@ -15,19 +16,26 @@ from routebook.wire.command import Reply
 from routebook.wire.peer import Peer
 
 _LOOKUP: Final = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
+_LEARNED: Final = (int(ResponseCode.SUCCESS), int(ResponseCode.TOPIC_NOT_EXIST))
 
 
 def answer_lookup(shared: Shared, requester: Requester, transport: asyncio.Transport, data: bytes) -> bool:
-    """Fast path: answer one known look-up from the route cache. False: `data` is something else."""
-    lookup = shared.fast_lookup
-    if lookup is None or shared.protection.admission.current is not None:
+    """Fast path: answer one known look-up. False: `data` is something else."""
+    lookup, admission, permit = shared.fast_lookup, shared.protection.admission.current, None
+    if lookup is None or (admission is not None and (permit := admission.look_up_permit(requester)) is None):
         return False
     began_ns = perf_counter_ns()
-    pieces = lookup.answer_one(requester.caller, data)
-    if pieces is None:
+    found = lookup.answer_at(requester.caller, data, 0, permit, None, len(data))
+    if found is None:
         return False
+    pieces: Sequence[bytes] = found[1]
     traffic = shared.traffic
-    traffic.counts.look_ups += 1
+    if pieces[3]:
+        traffic.counts.look_ups += 1
+    else:
+        traffic.counts.add_look_ups(1, missing=1)
+    if requester.tls is not None:
+        pieces = (requester.tls.send(b"".join(pieces)),)
     shared.outbox.put(transport, pieces)
     requester.has_sent_request = True
     traffic.latencies.look_up(perf_counter_ns() - began_ns)
@@ -45,20 +53,23 @@ def answer_requests(
     answers = list[bytes]()
     answer, encode, traffic = shared.service.answer, shared.encode, shared.traffic
     counts, admission = traffic.counts, shared.protection.admission.current
-    fast_lookup = shared.fast_lookup if admission is None else None
+    fast_lookup = shared.fast_lookup
+    permit = None if admission is None else admission.look_up_permit(requester)
+    is_fast = fast_lookup is not None and (admission is None or permit is not None)
     size = code = served = now_ms = 0
     stopped_by: Event | None = None
     began_ns = perf_counter_ns()
     try:
         while True:
             data, at = peer.rest
-            if fast_lookup is not None and type(data) is bytes:
+            if is_fast and fast_lookup is not None and type(data) is bytes:
                 room = FLUSH_BYTES - size
-                end, count, more = fast_lookup.answer(requester.caller, data, at, answers, max_bytes=room)
+                end, count, missing, more = fast_lookup.answer(
+                    requester.caller, data, at, answers, max_bytes=room, permit=permit
+                )
                 if count:
                     code = _LOOKUP
-                    counts.requests[code] += count
-                    counts.responses[0] += count
+                    counts.add_look_ups(count, missing=missing)
                     served += count
                     size += more
                     peer.skip_to(end)
@@ -102,8 +113,12 @@ def answer_requests(
                 frame = encode(command.opaque, reply)
                 answers.append(frame)
                 size += len(frame)
-                if code == _LOOKUP and reply.code == 0 and fast_lookup is not None and type(data) is bytes:
-                    fast_lookup.learn(command, data, at)
+                if code == _LOOKUP and fast_lookup is not None and reply.code in _LEARNED and type(data) is bytes:
+                    if admission is not None:
+                        permit = admission.look_up_permit(requester)
+                        is_fast = permit is not None
+                    if is_fast:
+                        fast_lookup.learn(command, reply, data, at, permit)
     except ProtocolError as error:
         flow.write(answers)
         if isinstance(error, FrameTooLong):

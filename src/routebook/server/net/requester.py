@@ -1,16 +1,21 @@
 """The peer of a connection as a requester: address, host, TLS certificate and identity."""
 
+from typing import TYPE_CHECKING
+
 from routebook.access.identity import Identity, Network, is_within
 from routebook.errors import ProtocolError
 from routebook.handlers import Caller
 from routebook.server.net.limits import Account, Host, Limits
 from routebook.server.tls.session import TlsSession
 
+if TYPE_CHECKING:
+    from routebook.server.access.authorize import Permit
+
 
 class Requester:
     """`caller` is what handlers receive, `host` is what limits count."""
 
-    __slots__ = ("account", "caller", "has_sent_request", "host", "tls")
+    __slots__ = ("account", "caller", "has_sent_request", "host", "look_up_permit", "tls")
 
     def __init__(self, caller: Caller, host: Host) -> None:
         self.caller = caller
@@ -18,6 +23,7 @@ class Requester:
         self.tls: TlsSession | None = None
         self.has_sent_request = False
         self.account: Account | None = None  # of the identity
+        self.look_up_permit: Permit | None = None  # of the last look-up that was permitted
 
     @property
     def address(self) -> str:

@@ -7,6 +7,7 @@ from routebook.codes import RequestCode, ResponseCode
 
 _REQUESTS: Final = frozenset(map(int, RequestCode))
 _RESPONSES: Final = frozenset(map(int, ResponseCode))
+_LOOKUP: Final = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
 OTHER: Final = -1
 
 
@@ -18,9 +19,16 @@ class RequestCounts:
     def __init__(self) -> None:
         self.requests: defaultdict[int, int] = defaultdict(int)
         self.responses: defaultdict[int, int] = defaultdict(int)
-        self.look_ups = 0  # answered from the cache; not yet added to the two above
+        self.look_ups = 0  # found in the cache; not yet added to the two above
         self._all_requests: dict[int, int] = {}
         self._all_responses: dict[int, int] = {}
+
+    def add_look_ups(self, count: int, *, missing: int) -> None:
+        """Count look-ups that were answered from the cache; for `missing` of them there is no route."""
+        self.look_ups += count - missing
+        if missing:
+            self.requests[_LOOKUP] += missing
+            self.responses[int(ResponseCode.TOPIC_NOT_EXIST)] += missing
 
     def take(self) -> tuple[str | None, str | None]:
         """Return both distributions in Java's format, `{105:3, 322:1}`, None if empty, and reset them."""
@@ -41,7 +49,7 @@ class RequestCounts:
 
     def _count_look_ups(self) -> None:
         if self.look_ups:
-            self.requests[int(RequestCode.GET_ROUTEINFO_BY_TOPIC)] += self.look_ups
+            self.requests[_LOOKUP] += self.look_ups
             self.responses[int(ResponseCode.SUCCESS)] += self.look_ups
             self.look_ups = 0
 

@@ -32,9 +32,12 @@ class TlsSession:
             if not self.established:
                 self._tls.do_handshake()
                 self.established = True
-            while chunk := self._tls.read(_RECORD_BYTES):
+            while chunk := self._tls.read(min(len(data), _RECORD_BYTES) or 1):  # allocates this much
                 plain.append(chunk)
-            self.finished = True
+                if not self._incoming.pending and not self._tls.pending():  # saves the exception
+                    break
+            else:
+                self.finished = True
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLZeroReturnError:
@@ -45,14 +48,14 @@ class TlsSession:
 
     def send(self, plain: bytes) -> bytes:
         """Encrypt `plain`; return all records that are to be sent."""
-        view = memoryview(plain)
-        while view:
-            view = view[self._tls.write(view) :]
+        sent = self._tls.write(plain) if plain else 0
+        while sent < len(plain):
+            sent += self._tls.write(memoryview(plain)[sent:])
         return self._outgoing.read()
 
     def outgoing(self) -> bytes:
         """Return the records of TLS itself: handshake, tickets, alerts."""
-        return self._outgoing.read()
+        return self._outgoing.read() if self._outgoing.pending else b""
 
     @property
     def certificate_names(self) -> tuple[str, ...]:

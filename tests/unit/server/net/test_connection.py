@@ -136,7 +136,7 @@ async def test_other_connections_have_their_turn_when_time_is_up(
 ) -> None:
     monkeypatch.setattr(request_loop, "TURN_NS", 0)  # each request takes longer
     async with connected(tmp_path) as one:
-        one.receive(b"".join(look_up() for _ in range(4)))
+        one.receive(b"".join(look_up(topic) for topic in "abcd"))
         assert len(one.codes()) == 1
         assert one.state() is State.ANSWERING
         assert not one.transport.is_reading()

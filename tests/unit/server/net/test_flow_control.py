@@ -58,11 +58,15 @@ def test_a_transport_that_closes_is_neither_written_to_nor_paused() -> None:
 
 
 def test_answers_are_encrypted_where_the_connection_uses_tls() -> None:
-    transport = FakeTransport()
-    flow = flow_over(transport)
-    flow.encrypt = bytes.upper
-    flow.write([b"an", b"swer"])
-    assert transport.written == b"ANSWER"
+    async def play() -> None:
+        transport = FakeTransport()
+        flow = flow_over(transport)
+        flow.encrypt = bytes.upper
+        flow.write([b"an", b"swer"])
+        flow.flush()
+        assert transport.written == b"ANSWER"
+
+    asyncio.run(play())
 
 
 def test_flush_reports_whether_the_peer_reads() -> None:
