@@ -8,6 +8,7 @@ import pytest
 
 from routebook.lake.build.bronze.counts import Counts
 from routebook.lake.build.bronze.holes import NO_SEGMENT
+from routebook.lake.build.pipeline import Stage
 from tests.support.lake import SparkLake, line, numbered, write_open, write_rolled
 
 
@@ -42,6 +43,21 @@ def test_open_rolled_and_copied_segments_add_every_event_once(small_lake: SparkL
     assert (fourth.events, fourth.duplicates) == (2, 14)
     assert small_lake.numbers("n") == list(range(1, 13))
     assert pipeline.build([str(journal), str(backup)]).build_id is None, "nothing is new"
+
+
+def test_a_segment_rolled_between_listing_and_reading(small_lake: SparkLake, tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    pipeline = small_lake.pipeline()
+    open_segment = write_open(journal, 1, numbered("n", range(1, 6)))
+
+    def roll(stage: Stage) -> None:
+        if stage.unit == "segments" and open_segment.exists():
+            write_rolled(journal, 1, 5, numbered("n", range(1, 6)))
+            open_segment.unlink()
+
+    pipeline.add_listener(roll)
+    assert reconciled(pipeline.build([str(journal)]).counts).events == 5
+    assert not open_segment.exists()
 
 
 def test_invalid_lines_are_quarantined_with_their_location(small_lake: SparkLake, tmp_path: Path) -> None:

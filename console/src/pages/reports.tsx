@@ -6,7 +6,7 @@ import { get, type ApiError } from "../api.ts";
 import { state, useLive } from "../live.ts";
 import { useQuery } from "../query.ts";
 import type { Audit, Availability, Common, ControllerReport, Convergence, Demand, Divergence, Flaps, Heartbeats, Outages, Placement, Tradeoff } from "../lake.ts";
-import { day, duration, SECOND } from "../time.ts";
+import { day, duration, SECOND, zone } from "../time.ts";
 import { brokerHref, setQuery, topicHref } from "../url.ts";
 import { Badge, Choice, Command, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, sentence, shareTone, Stat, Time, Loading } from "../ui/components.tsx";
 import { Bars, Curve } from "../ui/charts.tsx";
@@ -31,11 +31,11 @@ const REPORTS: { key: string; title: string; about: string; show: (report: never
 export function ReportsPage({ query }: { query: URLSearchParams }): JSX.Element {
   const chosen = REPORTS.find((one) => one.key === query.get("report")) ?? REPORTS[0];
   const days = ["7", "30", "90"].includes(query.get("days") ?? "") ? query.get("days") ?? "30" : "30";
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+  const inZone = zone() === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
   const key = chosen?.key ?? "availability";
-  const found = useQuery(`${key} ${days}`, (signal) => get<Common>(`/v1/reports/${key}`, { days, zone }, signal));
+  const found = useQuery(`${key} ${days} ${inZone}`, (signal) => get<Common>(`/v1/reports/${key}`, { days, zone: inZone }, signal));
   const noLake = found.problem?.code === "no-lake" || found.problem?.code === "lake-extra-missing" || found.problem?.code === "no-lake-reader";
-  const building = found.problem?.code === "lake-building";
+  const building = found.problem?.code === "lake-building" || found.problem?.code === "lake-failed"; // a failed build is retried
   return (
     <>
       <div class="head"><h1>Reports</h1>{found.value === null ? null : <span class="sub">from the lake, built <Time ms={Date.parse(found.value.build.at)} how="ago" /></span>}
@@ -82,10 +82,11 @@ function LakeBuilding({ problem, again }: { problem: ApiError; again: () => void
     return () => clearTimeout(timer);
   }, [problem]);
   return (
-    <Panel title="The first lake build is in progress">
+    <Panel title={problem.code === "lake-failed" ? "The first lake build failed; it is retried" : "The first lake build is in progress"}>
       <div class="stack">
+        {problem.code === "lake-failed" ? <Problem problem={problem} /> : null}
         <p>Reports come from the lake: tables built from this NameServer's journal. The first build takes a minute or two; this page then shows the report.</p>
-        {problem.hint === null ? null : <p class="muted" role="status" data-testid="lake-progress">{sentence(problem.hint)}</p>}
+        {problem.hint === null || problem.code === "lake-failed" ? null : <p class="muted" role="status" data-testid="lake-progress">{sentence(problem.hint)}</p>}
       </div>
     </Panel>
   );

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -91,6 +92,8 @@ def error_text(error: Exception) -> str:
     """Return an error as one line with the address it came from. Of Java's remarks only the first line matters."""
     lines = str(error).strip().splitlines()
     text = lines[0] if lines else type(error).__name__
+    if text.startswith("authorization failed") or getattr(error, "status", None) == HTTPStatus.UNAUTHORIZED:
+        text = f"{text.partition(' (')[0]}; set ROCKETMQ_ACCESS_KEY and ROCKETMQ_SECRET_KEY to the keys of an identity"
     if isinstance(error, RequestError) and error.address is not None:
         return f"{error.address}: {text}"
     return text if len(lines) <= 1 else " ".join(line.strip() for line in lines)

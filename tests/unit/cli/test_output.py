@@ -7,7 +7,8 @@ from contextlib import redirect_stdout
 import pytest
 
 from routebook.cli.output import Colour, error_text, print_json, print_line, print_table
-from routebook.errors import TopicNotExist, Unreachable, UsageError
+from routebook.client.http import HttpStatusError
+from routebook.errors import Denied, TopicNotExist, Unreachable, UsageError
 from tests.support.command_line import Captured, Terminal
 
 LONG = "a-name-that-is-longer-than-the-terminal-is-wide-" * 3
@@ -74,3 +75,15 @@ def test_an_error_is_one_line_with_the_address() -> None:
     assert error_text(no) == "h:1: No topic route info in name server for the topic: t"
     assert error_text(Unreachable("h:1", "refused")) == "h:1: refused"
     assert error_text(UsageError("two\nlines")) == "two lines"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Denied("authorization failed: anonymous has no admin_read"),
+        HttpStatusError(401, "not logged in (send a header)"),
+    ],
+)
+def test_an_error_for_want_of_keys_names_their_variables(error: Exception) -> None:
+    assert error_text(error).endswith("; set ROCKETMQ_ACCESS_KEY and ROCKETMQ_SECRET_KEY to the keys of an identity")
+    assert "header" not in error_text(error)

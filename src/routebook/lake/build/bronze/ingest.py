@@ -30,7 +30,7 @@ from routebook.lake.tables.bronze import EVENTS
 
 _ATTEMPTS: Final = 3
 _MAX_SEQ: Final = (1 << 63) - 1
-_UNREAD_FILE: Final = re.compile(r"while reading file (\S.*?)\.\s+SQLSTATE", re.DOTALL)
+_UNREAD_FILE: Final = re.compile(r"(?:while reading file|Path does not exist:) (\S.*?)\.\s+SQLSTATE", re.DOTALL)
 
 
 class Progress(NamedTuple):
@@ -259,7 +259,7 @@ def _unreadable_file(error: Exception, files: Sequence[SegmentFile]) -> tuple[Se
     file = next((one for one in files if normalized(one.path) == path), None)
     if file is None:
         raise error
-    if "FILE_NOT_EXIST" in text:
+    if "FILE_NOT_EXIST" in text or "PATH_NOT_FOUND" in text:
         if not file.rolled:
             raise _Vanished(f"{file.path}: no such file") from None
         return file, ""
