@@ -5,7 +5,7 @@ its entry in docs/compatibility.md; examples.py has steps for each that show the
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final
 
@@ -255,3 +255,25 @@ KNOWN: Final = (
     Known("odd flag", anchor="settings-over-the-wire", skip=_odd_flag),
     Known("isProcessReadEvent", anchor="controller-read-event", skip=_read_event),
 )
+
+
+Notifications = Mapping[str, Sequence[bytes]]  # frames by address, in order of arrival
+
+
+def same_notifications(java: Notifications, ours: Notifications) -> bool:
+    """Rule `controller-notifications`: on a busy machine Java sends some 1008 twice, Routebook never.
+
+    Java's frames must be ours in the same order, and each further frame must be equal to an earlier one of Java at the
+    same address. Nothing else is excused: no frame of ours without one of Java's, no other order, no other content.
+    """
+    return java.keys() == ours.keys() and all(_is_repeated(java[address], ours[address]) for address in java)
+
+
+def _is_repeated(java: Sequence[bytes], ours: Sequence[bytes]) -> bool:
+    taken = 0
+    for at, frame in enumerate(java):
+        if taken < len(ours) and frame == ours[taken]:
+            taken += 1
+        elif frame not in java[:at]:
+            return False
+    return taken == len(ours)

@@ -21,6 +21,7 @@ from tests.support.differential_controller.known import (
     Step,
     beat_of,
     number,
+    same_notifications,
     same_settings,
 )
 from tests.support.differential_controller.names import OTHER, SETS
@@ -214,7 +215,7 @@ class Runner:
         deadline = time.monotonic() + SETTLE_TIMEOUT_S
         while True:
             java, ours = (endpoint.notifications() for endpoint in self.both)
-            if java == ours:
+            if same_notifications(java, ours):
                 return None
             if time.monotonic() > deadline:
                 question = cause or Ask(conn=VIEW, code=1008)

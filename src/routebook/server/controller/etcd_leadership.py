@@ -24,6 +24,13 @@ LEADER_UNKNOWN_AFTER_S: Final = 3.0
 RETRY_S: Final = 0.1
 
 _encode = msgspec.json.Encoder().encode
+
+
+def boot_time() -> float:
+    """A monotonic clock that also counts the time in which the machine is suspended, as etcd does for the lease."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 _decode = msgspec.json.Decoder(Node).decode
 
 
@@ -31,7 +38,7 @@ class Leadership:
     """This node's part in the election of the leader."""
 
     def __init__(
-        self, client: EtcdClient, key: bytes, node: Node, *, monotonic: Callable[[], float] = time.monotonic
+        self, client: EtcdClient, key: bytes, node: Node, *, monotonic: Callable[[], float] = boot_time
     ) -> None:
         self._client = client
         self.key = key

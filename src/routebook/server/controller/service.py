@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 COMMIT_TIMEOUT_S: Final = 5.0
 FIRST_BROKER_SCAN_S: Final = 2.0
-MAX_STALL_MS: Final = 1000
+MAX_STALL_S: Final = 1.0
 WARM_UP_S: Final = 10.0  # until then the live table may lack brokers that are alive
 
 
@@ -68,6 +68,7 @@ class ControllerService:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # those in use
         self._tasks: set[asyncio.Task[Any]] = set()
         self._started_ms = 0
+        self._ran_at = time.monotonic()
         self._leading = asyncio.Event()
         self._following = asyncio.Event()  # the opposite of leading
         self.meter = ControllerMeter()
@@ -75,7 +76,9 @@ class ControllerService:
     async def start(self) -> None:
         self._started_ms = self._now_ms()
         await self.log.start(LogListener(self._take_sets, self._take_set, self._take_leading, self._on_problem))
-        self._spawn(self._scan_brokers(), "scan")
+        self._ran_at = time.monotonic()
+        for scan in (self._watch_for_stalls(), self._scan_brokers()):
+            self._spawn(scan, "scan")
         self._spawn(self._scan_masters(), "scan")
 
     async def stop(self) -> None:
@@ -89,13 +92,13 @@ class ControllerService:
         try:
             match command.code:
                 case ControllerRequest.BROKER_HEARTBEAT:
-                    return self.machine.heartbeat(command, connection=connection, now_ms=self._now_ms())
+                    return self.machine.heartbeat(command, connection=connection, now_ms=self._now())
                 case ControllerRequest.CONTROLLER_GET_METADATA_INFO:
                     return Reply(ext=self.config.metadata(self.log.leader, is_leader=self.log.is_leader))
                 case ControllerRequest.CONTROLLER_GET_SYNC_STATE_DATA:
                     if self.config.live.linearizable_reads and self.log.is_leader:
                         return self._confirmed_sync_state_data(command)
-                    return self.machine.sync_state_data(command, now_ms=self._now_ms(), is_leader=self.log.is_leader)
+                    return self.machine.sync_state_data(command, now_ms=self._now(), is_leader=self.log.is_leader)
                 case ControllerRequest.GET_CONTROLLER_CONFIG:
                     return Reply(body=self.config.text().encode())
                 case ControllerRequest.UPDATE_CONTROLLER_CONFIG:
@@ -122,7 +125,7 @@ class ControllerService:
     def connection_lost(self, connection: int) -> None:
         """Brokers whose current connection closed are dead at once; a lost master starts an election."""
         for broker in self.machine.live.connection_lost(connection):
-            self._broker_lost(broker, ElectionCause.CLOSED, self._now_ms())
+            self._broker_lost(broker, ElectionCause.CLOSED, self._now())
 
     # -- decisions -----------------------------------------------------------------------------------------------
 
@@ -130,7 +133,7 @@ class ControllerService:
         """At once if nothing changes and no other decision about the set is under way."""
         is_free = request.broker not in self._locks and not self.config.live.linearizable_reads
         if is_free and not isinstance(request, ElectMaster):
-            decision = self.machine.decide(request, now_ms=self._now_ms(), allow_unclean=self.config.live.allow_unclean)
+            decision = self.machine.decide(request, now_ms=self._now(), allow_unclean=self.config.live.allow_unclean)
             if decision.event is None:
                 return reply_of(decision.answer)
         return self._lead(request, origin, self._lock(request.broker))
@@ -154,7 +157,7 @@ class ControllerService:
     async def _confirmed_sync_state_data(self, command: Command) -> Reply:
         try:
             await self.log.confirm()
-            return self.machine.sync_state_data(command, now_ms=self._now_ms(), is_leader=self.log.is_leader)
+            return self.machine.sync_state_data(command, now_ms=self._now(), is_leader=self.log.is_leader)
         except NotLeader:
             return NOT_LEADER
         except LogError as error:
@@ -180,7 +183,7 @@ class ControllerService:
             decision, change = prepare(
                 self.machine,
                 request,
-                now_ms=self._now_ms(),
+                now_ms=self._now(),
                 allow_unclean=self.config.live.allow_unclean,
                 cause=cause,
                 lost_ms=lost_ms,
@@ -235,14 +238,27 @@ class ControllerService:
         await asyncio.sleep(FIRST_BROKER_SCAN_S)
         while True:
             self._expire_brokers()
-            due_ms = self._now_ms() + int(self.config.broker_scan_s * 1000)
             await asyncio.sleep(self.config.broker_scan_s)
-            stalled_ms = self._now_ms() - due_ms
-            if stalled_ms > MAX_STALL_MS:  # the process was stopped: heartbeats have arrived that it has not read yet
-                self.machine.live.extend(stalled_ms)
+
+    async def _watch_for_stalls(self) -> None:
+        """Look at the clock often, so that a long gap is a stall and not idleness."""
+        while True:
+            self._now()
+            await asyncio.sleep(MAX_STALL_S / 4)
+
+    def _now(self) -> int:
+        """The time for decisions about liveness.
+
+        After a gap this process was stopped: heartbeats have arrived that it has not read yet, so the gap does not
+        count as silence of brokers.
+        """
+        ran_at, self._ran_at = self._ran_at, time.monotonic()
+        if self._ran_at - ran_at > MAX_STALL_S:
+            self.machine.live.extend(int((self._ran_at - ran_at) * 1000))
+        return self._now_ms()
 
     def _expire_brokers(self) -> None:
-        for broker, connection, last_ms in self.machine.live.expire(self._now_ms()):
+        for broker, connection, last_ms in self.machine.live.expire(self._now()):
             if connection not in self.machine.live.connections:  # Java closes it also under brokers that are alive
                 self._close(connection)
             self._broker_lost(broker, ElectionCause.EXPIRED, last_ms)
@@ -256,7 +272,7 @@ class ControllerService:
                 await asyncio.sleep(warm_in_s)
             cause = ElectionCause.LEADER_START
             while self._leading.is_set():
-                lost = self.machine.sets_with_dead_master(self._now_ms())
+                lost = self.machine.sets_with_dead_master(self._now())
                 await asyncio.gather(
                     *(self._find_master(name, cause, self.machine.master_seen_ms(name)) for name in lost)
                 )

@@ -3,10 +3,14 @@
 sets(name, state)               the current state of each set, JSON
 events(seq, at_ms, name, event) the newest changes, for people who look into the file
 
-Commits that wait at the same time share one transaction.
+Commits that wait at the same time share one transaction. A lock file keeps a second process from leading with the same
+file: each would decide on its own copy of the sets, and overwrite the changes of the other.
 """
 
 import asyncio
+import contextlib
+import fcntl
+import os
 import sqlite3
 import time
 from collections import deque
@@ -20,6 +24,7 @@ from routebook.controller.state import BrokerSet, Event
 from routebook.server.controller.log import LogError, LogListener, Node, NotLeader
 
 FILE: Final = "controller.db"
+LOCK: Final = "controller.lock"
 MAX_EVENTS: Final = 10_000
 _FORMAT: Final = 1
 _SCHEMA: Final = """
@@ -42,6 +47,7 @@ class SqliteLog:
         self._node = node
         self._thread = ThreadPoolExecutor(1, "controller-log")
         self._database: sqlite3.Connection | None = None
+        self._lock: int | None = None
         self._listener: LogListener | None = None
         self._waiting: deque[tuple[_Change, asyncio.Future[None]]] = deque()
         self._writer: asyncio.Task[None] | None = None  # while changes wait
@@ -82,6 +88,7 @@ class SqliteLog:
         if database is not None:
             await asyncio.get_running_loop().run_in_executor(self._thread, database.close)
         self._thread.shutdown()
+        self._unlock()
 
     async def _write_waiting(self) -> None:
         try:
@@ -109,6 +116,7 @@ class SqliteLog:
     def _open(self) -> dict[str, BrokerSet]:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(self._path.with_name(LOCK))
             database = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             database.execute("PRAGMA journal_mode=WAL")
             database.execute("PRAGMA synchronous=FULL")
@@ -117,13 +125,22 @@ class SqliteLog:
                 raise LogError(f"{self._path} has format {version}: start the release that wrote it")
             database.executescript(f"{_SCHEMA}PRAGMA user_version={_FORMAT};")
             sets = {name: _decode_set(state) for name, state in database.execute("SELECT name, state FROM sets")}
+        except LogError:
+            self._unlock()
+            raise
         except (OSError, sqlite3.Error, msgspec.DecodeError) as error:
+            self._unlock()
             raise LogError(f"cannot open {self._path}: {error}; check the file and its owner") from error
         self._database = database
         return sets
 
+    def _unlock(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
+
     def _write(self, changes: list[_Change]) -> str | None:
-        """Commit all changes in one transaction; the reason where that fails."""
+        """Commit all changes in one transaction; the reason where that fails, and then nothing is committed."""
         database = self._database
         if database is None:
             return "the controller's log is closed"
@@ -140,8 +157,20 @@ class SqliteLog:
                 )
             database.execute("DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?", (MAX_EVENTS,))
             database.execute("COMMIT")
-        except sqlite3.Error as error:
-            if database.in_transaction:
-                database.execute("ROLLBACK")
+        except (sqlite3.Error, ValueError) as error:  # ValueError: text that is not Unicode
+            with contextlib.suppress(sqlite3.Error):
+                database.rollback()
             return f"cannot write {self._path}: {error}"
         return None
+
+
+def _locked(path: Path) -> int:
+    """Lock the file until its descriptor is closed. Raises LogError where another process has it."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        why = "another Controller uses it" if isinstance(error, BlockingIOError) else error.strerror
+        raise LogError(f"cannot lock {path}: {why}; stop that process, or choose another controllerStorePath") from None
+    return lock

@@ -1,11 +1,12 @@
 """Leadership: the monotonic clock ends it, late changes of the leader key do not."""
 
 import asyncio
+import time
 
 import pytest
 
 from routebook.server.controller.etcd_client import EtcdClient
-from routebook.server.controller.etcd_leadership import LEADER_UNKNOWN_AFTER_S, MAX_UNRENEWED_S, Leadership
+from routebook.server.controller.etcd_leadership import LEADER_UNKNOWN_AFTER_S, MAX_UNRENEWED_S, Leadership, boot_time
 from routebook.server.controller.etcd_messages import KeyValue, WatchEvent
 from routebook.server.controller.log import LogError, Node
 from tests.support.asynchronous import asynchronous
@@ -41,6 +42,18 @@ async def test_a_leader_that_could_not_renew_does_not_hold_the_key() -> None:
     assert held == [True, True, False]
     assert not await one.wait_and_renew()
     assert one.other_leader is None
+
+
+@asynchronous
+async def test_a_suspended_machine_does_not_lead_when_it_continues(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Suspension stops the clock of time.monotonic; etcd has given the key to another node meanwhile."""
+    suspended_s, real = {time.CLOCK_BOOTTIME: 0.0}, time.clock_gettime
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: real(clock) + suspended_s.get(clock, 0.0))
+    one = Leadership(EtcdClient(["http://127.0.0.1:1"]), KEY, Node("n0", "h0:9878"))
+    one.term, one._renewed_at = 7, boot_time()
+    assert one.is_held
+    suspended_s[time.CLOCK_BOOTTIME] = MAX_UNRENEWED_S
+    assert not one.is_held
 
 
 @asynchronous

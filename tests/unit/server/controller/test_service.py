@@ -228,3 +228,23 @@ def test_an_expired_broker_does_not_close_the_connection_of_another(tmp_path: Pa
         assert bench.closed == [8, 7]
 
     run(tmp_path, body)
+
+
+def test_a_controller_that_was_stopped_does_not_take_brokers_for_dead(tmp_path: Path) -> None:
+    """Their heartbeats are in the socket buffers; the first thing that it does may be a scan, or an answer."""
+
+    async def main(bench: Bench) -> None:
+        await in_sync_pair(bench)
+        for look in (bench.service._expire_brokers, bench.service._now):
+            bench.now_ms += 11_000
+            bench.service._ran_at -= 11
+            look()
+            assert bench.service.machine.sets_with_dead_master(bench.now_ms) == []
+            assert len(bench.service.machine.live) == 2
+        bench.now_ms += 10_001
+        await bench.beat(2)
+        bench.service._expire_brokers()
+        await bench.settled()
+        assert bench.service.machine.sets["b-a"].master_id == 2
+
+    run(tmp_path, main)

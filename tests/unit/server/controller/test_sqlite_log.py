@@ -95,6 +95,37 @@ def test_a_failed_commit_changes_nothing(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_text_that_cannot_be_stored_fails_alone(tmp_path: Path) -> None:
+    """A commit always ends: one that did not would block its set for good."""
+
+    async def main() -> None:
+        log = SqliteLog(tmp_path, NODE)
+        await log.start(Heard().listener)
+        async with asyncio.timeout(60):
+            with pytest.raises(LogError, match="cannot write"):
+                await commit(log, "b-\udc80")
+            kept = await commit(log, "b-a")
+        await log.stop()
+        assert await reopened(tmp_path) == {"b-a": kept}
+
+    asyncio.run(main())
+
+
+def test_a_second_process_cannot_lead_with_the_same_file(tmp_path: Path) -> None:
+    """It would decide on an old copy of the sets, and overwrite them."""
+
+    async def main() -> None:
+        log = SqliteLog(tmp_path, NODE)
+        await log.start(Heard().listener)
+        with pytest.raises(LogError, match="another Controller uses it"):
+            await reopened(tmp_path)
+        kept = await commit(log, "b-a")
+        await log.stop()
+        assert await reopened(tmp_path) == {"b-a": kept}
+
+    asyncio.run(main())
+
+
 def test_a_file_of_a_newer_release_is_rejected(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / FILE)
     database.execute("PRAGMA user_version=2")

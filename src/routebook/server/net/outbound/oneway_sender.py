@@ -1,6 +1,7 @@
 """Sends one-way requests to brokers, over one connection per address that is opened when there is one to send."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Hashable
 from typing import Final, TypeAlias
 
@@ -48,7 +49,7 @@ class OnewaySender:
 
     def _recipient(self, address: str) -> "_Recipient":
         recipient = self._recipients.get(address)
-        if recipient is None:
+        if recipient is None or recipient.is_over:
             if len(self._recipients) >= _MAX_RECIPIENTS:
                 self._recipients.pop(next(iter(self._recipients))).task.cancel()
             recipient = self._recipients[address] = _Recipient(
@@ -74,6 +75,7 @@ class _Recipient:
         self._on_failure = on_failure
         self._waiting: dict[Hashable, Command] = {}
         self._has_work = asyncio.Event()
+        self.is_over = False  # it sends nothing any more; its connection may still be closing
         self.task = asyncio.get_running_loop().create_task(self._run(), name=f"requests to {address}")
 
     def send(self, command: Command, key: Hashable) -> None:
@@ -97,22 +99,22 @@ class _Recipient:
         except ConnectionFailed as failure:
             self._failed(failure.why)
         finally:
+            self.is_over = True
             await line.aclose()
 
     def _failed(self, why: str) -> None:
+        self.is_over = True  # a callback may send again
         self._on_failure(self._address, why)
         for key, command in self._waiting.items():
             self._on_result(self._address, command, key, why)
 
     async def _wait_for_work(self) -> bool:
         """False: there was none for a long time."""
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_IDLE_S):
                 await self._has_work.wait()
-        except TimeoutError:
-            return False
         self._has_work.clear()
-        return True
+        return bool(self._waiting)
 
     async def _send_all(self, line: Line) -> None:
         while self._waiting:
