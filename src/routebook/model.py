@@ -13,7 +13,7 @@ class DataVersion(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omi
     timestamp: int
 
 
-class QueueData(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class QueueData(msgspec.Struct, frozen=True, rename="camel", kw_only=True, gc=False):
     """A topic's queues on one broker."""
 
     broker_name: str

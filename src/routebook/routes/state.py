@@ -13,6 +13,8 @@ empty; a cluster lists exactly the groups that have a member in it; queues belon
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple, TypeAlias
 
+import msgspec
+
 from routebook.effects import Change, RouteEffect
 from routebook.events import Queues, RouteEvent
 from routebook.model import (
@@ -33,14 +35,11 @@ def shape_of(queue: QueueData) -> Queues:
     return Queues(queue.perm, queue.read_queue_nums, queue.write_queue_nums, queue.topic_sys_flag)
 
 
-class TopicEntry:
-    """A topic's queues by broker."""
+class TopicEntry(msgspec.Struct, gc=False, eq=False):
+    """A topic's queues by broker. Without `gc`, a full collection does not visit every topic and every queue."""
 
-    __slots__ = ("queues", "revision")
-
-    def __init__(self) -> None:
-        self.queues: dict[str, QueueData] = {}
-        self.revision = 0
+    queues: dict[str, QueueData] = msgspec.field(default_factory=dict)
+    revision: int = 0
 
 
 class BrokerGroup:

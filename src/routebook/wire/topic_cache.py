@@ -111,7 +111,9 @@ class TopicCache:
         yield
         if not _has_names(between, replaced) and not _is_unique(topics):
             return None
+        yield
         changed = [topic for topic in between if replaced.get(topic.topic_name) != topic] if replaced else between
+        yield
         blocks = split_blocks(text, same.begin, same.end, sizes, between, salt=max_name_length)
         return TopicTable(
             topics=topics,

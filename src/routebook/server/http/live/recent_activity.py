@@ -27,6 +27,7 @@ BEAT_MINUTES: Final = 180
 LOOKUP_MINUTES: Final = 15
 _MAX_LOOKUPS: Final = 15_000  # rows
 _MAX_LOST: Final = 5_000
+_MAX_BEATS: Final = 10_000  # addresses
 _MAX_LOST_TOPICS: Final = 50_000
 _MINUTE_MS: Final = 60_000
 _TRIM_MINUTES: Final = 15  # old histogram entries are removed in batches
@@ -108,9 +109,10 @@ class RecentActivity:
     def __init__(self, *, since_ms: int) -> None:
         self.since_ms = since_ms
         self.lost: dict[tuple[str, str], Lost] = {}  # by broker name and address
+        self._lost_of: dict[str, dict[tuple[str, str], Lost]] = {}  # the same, by broker name
         self.lost_topics: dict[str, int] = {}  # removed with a broker, and when; some may have other brokers
         self.registered: dict[str, dict[str, Registered]] = {}  # by broker name, then by address
-        self.beats: dict[BrokerKey, Beats] = {}
+        self.beats: dict[BrokerKey, Beats] = {}  # the one that sent last is the last
         self.lookups: deque[LookupMinute] = deque(maxlen=_MAX_LOOKUPS)
         self.read_only: frozenset[str] = frozenset()  # groups without write permission
         self.primed = False
@@ -149,8 +151,8 @@ class RecentActivity:
                     and session.addr not in members
                     and session.ended in set(DownReason) - {DownReason.REPLACED}
                 ):
-                    self.lost[key] = Lost(
-                        name, session.broker_id, session.addr, session.cluster, session.to_ms, session.ended
+                    self._lose(
+                        Lost(name, session.broker_id, session.addr, session.cluster, session.to_ms, session.ended)
                     )
             if members:
                 self.registered[name] = members
@@ -166,7 +168,7 @@ class RecentActivity:
         for topic in [topic for topic, at_ms in self.lost_topics.items() if now_ms - at_ms > LOST_MS]:
             del self.lost_topics[topic]
         for key in [key for key, lost in self.lost.items() if now_ms - lost.at_ms > LOST_MS]:
-            del self.lost[key]
+            self._found(key)
         while self.lookups and self.lookups[0].minute_ms < now_ms - (LOOKUP_MINUTES + 1) * _MINUTE_MS:
             self.lookups.popleft()
         oldest = now_ms // _MINUTE_MS - BEAT_MINUTES
@@ -176,40 +178,52 @@ class RecentActivity:
     def _registered(self, event: BrokerUp, at_ms: int) -> None:
         """A broker returned, under any address, or came for the first time."""
         members = self.registered.setdefault(event.broker, {})
-        lost = [one for one in self.lost.values() if one.name == event.broker]
+        lost = self._lost_of.get(event.broker, {}).values()
         gone = [Gone(number, one.broker_id, one.addr, one.at_ms) for number, one in enumerate(lost)]
         taken = {one.broker_id for one in members.values()}
         if (found := returning(gone, event.broker_id, event.addr, taken)) is not None:
-            del self.lost[event.broker, found.addr]
+            self._found((event.broker, found.addr))
         members[event.addr] = Registered(at_ms, event.broker_id)
 
     def _changed(self, event: BrokerChanged) -> None:
-        self.lost.pop((event.broker, event.addr), None)
+        self._found((event.broker, event.addr))
         members = self.registered.get(event.broker, {})
         if (known := members.get(event.addr)) is not None:
             members[event.addr] = known._replace(broker_id=event.broker_id)
 
     def _left(self, event: BrokerDown, at_ms: int) -> None:
-        key = (event.broker, event.addr)
         members = self.registered.get(event.broker, {})
         members.pop(event.addr, None)
         if not members:
             self.registered.pop(event.broker, None)
-        if event.reason is DownReason.REPLACED:
-            return
-        self.lost[key] = Lost(event.broker, event.broker_id, event.addr, event.cluster, at_ms, event.reason.value)
+        if event.reason is not DownReason.REPLACED:
+            reason = event.reason.value
+            self._lose(Lost(event.broker, event.broker_id, event.addr, event.cluster, at_ms, reason))
+
+    def _lose(self, lost: Lost) -> None:
+        key = (lost.name, lost.addr)
+        self.lost[key] = self._lost_of.setdefault(lost.name, {})[key] = lost
         if len(self.lost) > _MAX_LOST:
-            del self.lost[next(iter(self.lost))]
+            self._found(next(iter(self.lost)))
+
+    def _found(self, key: tuple[str, str]) -> None:
+        """A broker is no longer lost."""
+        if self.lost.pop(key, None) is not None:
+            of_name = self._lost_of[key[0]]
+            del of_name[key]
+            if not of_name:
+                del self._lost_of[key[0]]
 
     def _topics_changed(self, event: TopicsChanged, at_ms: int) -> None:
         for topic in event.added:
             self.lost_topics.pop(topic, None)
-        if event.cause is TopicCause.REMOVAL and len(self.lost_topics) < _MAX_LOST_TOPICS:
-            self.lost_topics |= dict.fromkeys(event.removed, at_ms)
+        if event.cause is TopicCause.REMOVAL:
+            room = max(0, _MAX_LOST_TOPICS - len(self.lost_topics))
+            self.lost_topics |= dict.fromkeys(event.removed[:room], at_ms)
 
     def _add_beats(self, event: HeartbeatMinute) -> None:
         key = BrokerKey(event.cluster, event.addr)
-        beats = self.beats.get(key)
-        if beats is None:
-            beats = self.beats[key] = Beats(event.broker)
+        beats = self.beats[key] = self.beats.pop(key) if key in self.beats else Beats(event.broker)
         beats.add(event)
+        if len(self.beats) > _MAX_BEATS:
+            del self.beats[next(iter(self.beats))]

@@ -2,12 +2,23 @@
 
 import pytest
 
-from routebook.events import BrokerChanged, BrokerDown, BrokerUp, DownReason, Event, HeartbeatMinute, LookupMinute
+from routebook.events import (
+    BrokerChanged,
+    BrokerDown,
+    BrokerUp,
+    DownReason,
+    Event,
+    HeartbeatMinute,
+    LookupMinute,
+    TopicCause,
+    TopicsChanged,
+)
 from routebook.history.query.sessions import Session
 from routebook.journal.record import Record
 from routebook.model import BrokerKey
 from routebook.rollup import percentile
 from routebook.server.http.live.recent_activity import BEAT_MINUTES, LOST_MS, RecentActivity, Registered
+from tests.support.operation_cost import cost_of
 
 MINUTE = 60_000
 
@@ -127,3 +138,33 @@ def test_look_ups_of_the_last_minutes() -> None:
     recent = fed(*(LookupMinute(minute_ms=minute * MINUTE, topic="t", count=1) for minute in range(40)))
     recent.expire(40 * MINUTE)
     assert [row.minute_ms // MINUTE for row in recent.lookups] == list(range(24, 40))
+
+
+def departed(number: int, reason: DownReason = DownReason.CLOSED) -> BrokerDown:
+    return BrokerDown(broker=f"gone-{number}", cluster="c", broker_id=0, addr=f"gone-{number}:1", reason=reason)
+
+
+def test_an_arrival_costs_the_same_after_thousands_of_departures() -> None:
+    few, many = fed(departed(0)), fed(*map(departed, range(6000)))
+    arrival = [Record(1, "ns", "boot", 1, 2000, up("10.0.0.1:1"))]
+    assert cost_of(lambda: many.add(arrival)).opcodes <= 1.1 * cost_of(lambda: few.add(arrival)).opcodes
+
+
+def test_a_departure_costs_the_same_after_thousands_of_departures() -> None:
+    few, many = fed(departed(0)), fed(*map(departed, range(6000)))
+    leaves = [Record(1, "ns", "boot", 1, 2000, down("10.0.0.1:1"))]
+    assert cost_of(lambda: many.add(leaves)).opcodes <= 1.1 * cost_of(lambda: few.add(leaves)).opcodes
+
+
+def test_what_is_kept_of_brokers_that_left_is_bounded() -> None:
+    recent = RecentActivity(since_ms=0)
+    for number in range(25_000):
+        beat = HeartbeatMinute(
+            broker="b", cluster="c", addr=f"a{number}:1", minute_ms=60_000, count=1, max_gap_ms=0, gaps_ms={}
+        )
+        topics = tuple(f"t{number}-{one}" for one in range(4))
+        left = TopicsChanged(broker="b", cause=TopicCause.REMOVAL, removed=topics)
+        recent.add([Record(1, "ns", "boot", 1, 1000, event) for event in (beat, departed(number), left)])
+    assert (len(recent.beats), len(recent.lost), len(recent.lost_topics)) == (10_000, 5_000, 50_000)
+    assert BrokerKey("c", "a24999:1") in recent.beats
+    assert BrokerKey("c", "a0:1") not in recent.beats
