@@ -6,7 +6,7 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 PYTEST  := $(BIN)/python -m pytest
 
-.PHONY: help setup tools run test test-all soak differential lake fuzz chaos controller-faults reliability interop console docs demo bench bench-quick check lint types contracts format clean
+.PHONY: help setup tools run test test-all soak differential lake fuzz chaos controller-faults attacks reliability reliability-fuzz reliability-attacks reliability-chaos reliability-kills interop console docs demo bench bench-quick check lint types contracts format clean
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
 
@@ -72,11 +72,23 @@ controller-faults: setup  ## 200 rounds of faults for three controllers on etcd;
 	mkdir -p build && rm -f build/controller.jsonl
 	$(PYTEST) tests/chaos/controller -s --controller-rounds 200 --reliability-report build/controller.jsonl
 
-reliability: setup  ## update docs/reliability.md: 10 million fuzzed inputs, an hour of chaos, 1,000 kills
-	mkdir -p build && rm -f build/reliability.jsonl
-	$(PYTEST) tests/fuzz tests/attacks tests/chaos tests/e2e/test_kill.py --fuzz-inputs 10000000 --attack-scale 20 \
-		--chaos-seconds 3600 --kv-kills 1000 --reliability-report build/reliability.jsonl
-	$(BIN)/python -m tests.support.reliability_table build/reliability.jsonl
+attacks: setup   ## the cost of every request, and all attacks at once; fails above a ceiling of CPU or memory
+	$(PYTEST) tests/attacks
+
+reliability: reliability-fuzz reliability-attacks reliability-chaos reliability-kills  ## update all of docs/reliability.md; takes hours
+
+reliability-fuzz: PART = tests/fuzz --fuzz-inputs 10000000
+reliability-attacks: PART = tests/attacks --attack-scale 20 --attack-seconds 600
+reliability-chaos: PART = tests/chaos/test_chaos.py --chaos-seconds 3600
+reliability-kills: PART = tests/e2e/test_kill.py --kv-kills 1000
+reliability-fuzz: setup     ## its table of fuzzing: 10 million inputs
+reliability-attacks: setup  ## its tables of attacks and costs: a million frames, all attacks for ten minutes
+reliability-chaos: setup    ## its table of chaos: an hour of faults
+reliability-kills: setup    ## its table of kills: 1,000 kill -9
+reliability-fuzz reliability-attacks reliability-chaos reliability-kills:
+	mkdir -p build && rm -f build/$@.jsonl
+	$(PYTEST) $(PART) --reliability-report build/$@.jsonl
+	$(BIN)/python -m tests.support.reliability_table build/$@.jsonl
 
 docs: setup      ## the documentation as a site with search, in build/site; fails on a broken link
 	$(BIN)/python -m tools.docs_site
@@ -91,6 +103,7 @@ bench-quick: setup  ## throughput beside Java, Rust and an echo server; takes mi
 bench: setup     ## all benchmarks: throughput, memory, journal, history, warm start, lake; takes hours
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.many_topics
+	$(BIN)/python -m benchmarks.look_up_latency
 	$(BIN)/python -m benchmarks.journal_cost
 	$(BIN)/python -m benchmarks.journal_day
 	$(BIN)/python -m benchmarks.history

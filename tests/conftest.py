@@ -23,6 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rust-sdk", action="store_true", help="build the Rust SDK if necessary (15 minutes or more)")
     parser.addoption("--screenshots", help="folder for screenshots of the console's pages")
     parser.addoption("--attack-scale", type=float, default=1.0, help="factor for the size of attacks (make fuzz: 20)")
+    parser.addoption("--attack-seconds", type=float, default=10.0, help="duration of all attacks at once (default: 10)")
     parser.addoption("--chaos-seconds", type=float, default=45.0, help="duration of the fault injection (default: 45)")
     parser.addoption("--chaos-seed", type=int, default=10, help="seed of the faults and their times (default: 10)")
     parser.addoption("--controller-rounds", type=int, default=4, help="rounds of faults for controllers (default: 4)")

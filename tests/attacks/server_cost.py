@@ -1,6 +1,8 @@
 """What an input costs a server process: CPU seconds of all its threads, and resident memory, read from /proc."""
 
+import contextlib
 import os
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +39,26 @@ def cpu_seconds(process: Process) -> float:
     """User and system time of the process so far."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+
+
+def cpu_ns(process: Process) -> int:
+    """CPU time of the living threads so far, in nanoseconds."""
+    total = 0
+    for thread in Path(f"/proc/{process.pid}/task").iterdir():
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            total += int((thread / "schedstat").read_text().split()[0])
+    return total
+
+
+def send_frames(address: tuple[str, int], data: bytes, answers: int = 1) -> None:
+    """Send frames and read the answers, or the end of the connection."""
+    with socket.create_connection(address, timeout=60) as link, contextlib.suppress(ConnectionError):
+        link.sendall(data)
+        with link.makefile("rb", buffering=1 << 20) as received:
+            for _ in range(answers):
+                size = received.read(4)
+                if len(size) < 4 or not received.read(int.from_bytes(size, "big")):
+                    break
 
 
 def loop_seconds(process: Process) -> float:

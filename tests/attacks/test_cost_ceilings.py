@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from tests.attacks import hostile_input
-from tests.attacks.server_cost import ServerCost, cost_of, loop_seconds, wait_until_quiet
+from tests.attacks.server_cost import ServerCost, cost_of, loop_seconds, send_frames, wait_until_quiet
 from tests.support.identities import write_identities
 from tests.support.process import Process, serving
 from tests.support.reliability_report import ReliabilityReport
@@ -72,14 +72,7 @@ def check(reliability_report: ReliabilityReport) -> Check:
 
 
 def _send(process: Process, data: bytes, answers: int = 1) -> None:
-    """Send frames and read the answers, or the end of the connection."""
-    with socket.create_connection(process.address, timeout=60) as link, contextlib.suppress(ConnectionError):
-        link.sendall(data)
-        with link.makefile("rb", buffering=MIB) as received:
-            for _ in range(answers):
-                size = received.read(4)
-                if len(size) < 4 or not received.read(int.from_bytes(size, "big")):
-                    break
+    send_frames(process.address, data, answers)
 
 
 def test_a_small_frame_that_inflates_to_a_loose_data_version(server: Process, check: Check) -> None:

@@ -34,6 +34,11 @@ class LiveConsole:
         """Wait until the server has read everything that was sent before."""
         assert self._socket.ping().wait(TIMEOUT_S)
 
+    def take_all(self) -> None:
+        """Receive messages until the end of the connection: raises ConnectionClosed."""
+        while True:
+            self.take()
+
     def take(self, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
         """Receive and apply the next message; raises TimeoutError or ConnectionClosed."""
         message: dict[str, Any] = json.loads(self._socket.recv(timeout=timeout_s))

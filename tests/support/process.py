@@ -24,12 +24,16 @@ class Process:
     """A `routebook` process. Its output is collected, so that it never blocks on a full pipe."""
 
     def __init__(
-        self, *arguments: str, environment: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
+        self,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        prefix: Sequence[str] = (),
+        program: Sequence[str] = _COMMAND,
     ) -> None:
         """`prefix`: a program that runs the process, such as nsenter; it must replace itself by it."""
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("ROUTEBOOK_", "ROCKETMQ_"))}
         self._process = subprocess.Popen(
-            [*prefix, *_COMMAND, *arguments],
+            [*prefix, *program, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -153,9 +157,12 @@ def serving(
     http: str = "off",
     settings: Mapping[str, object] | None = None,
     environment: Mapping[str, str] | None = None,
+    program: Sequence[str] = _COMMAND,
 ) -> Iterator[Process]:
     """A running NameServer with these settings."""
-    process = start(home, *arguments, listen=listen, http=http, settings=settings, environment=environment)
+    process = start(
+        home, *arguments, listen=listen, http=http, settings=settings, environment=environment, program=program
+    )
     try:
         process.wait_until_listening()
         yield process
@@ -170,11 +177,12 @@ def start(
     http: str = "off",
     settings: Mapping[str, object] | None = None,
     environment: Mapping[str, str] | None = None,
+    program: Sequence[str] = _COMMAND,
 ) -> Process:
     """Start a NameServer without waiting; the caller ends it."""
     defined = [f"-D{key}={_text(value)}" for key, value in (settings or {}).items()]
     command = ("serve", "--home", str(home), "--listen", listen, "--http", http, *defined, *arguments)
-    return Process(*command, environment=environment)
+    return Process(*command, environment=environment, program=program)
 
 
 def _text(value: object) -> str:

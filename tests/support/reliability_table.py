@@ -1,4 +1,7 @@
-"""Writes the figures of fuzz, attacks and chaos as tables into docs/reliability.md."""
+"""Writes the figures of fuzz, attacks, chaos and kills as tables into docs/reliability.md.
+
+Each table has a place of its own on the page and comes from the rows of one run: a suite without rows keeps its table.
+"""
 
 import json
 import sys
@@ -8,38 +11,32 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
-BEGIN: Final = "<!-- figures: begin (made by `make reliability`) -->"
-END: Final = "<!-- figures: end -->"
+SUITES: Final = ("fuzz", "attacks", "costs", "all at once", "chaos", "kills")
 _SENT: Final = ("requests", "frames", "refused", "connections", "closed", "connections_closed")
 _SUMMED: Final = ("seconds", "faults", "look_ups", "unanswered", "writes", "broker_lives", "violations")
 
 Row: TypeAlias = dict[str, Any]
 
 
-def tables(rows: Iterable[Row]) -> str:
-    """All tables; runs of fuzz and chaos are summed, of an attack the last run counts."""
+def tables(rows: Iterable[Row]) -> dict[str, str]:
+    """The table of each suite that has rows; runs of fuzz and chaos are summed, of an attack the last run counts."""
     by_suite = defaultdict[str, list[Row]](list)
     for row in rows:
         by_suite[row["suite"]].append(row)
-    parts = []
-    if by_suite["fuzz"]:
-        parts.append(_fuzz(by_suite["fuzz"]))
-    if by_suite["attacks"]:
-        parts.append(_attacks(by_suite["attacks"]))
-    if by_suite["chaos"]:
-        parts.append(_chaos(by_suite["chaos"], by_suite["chaos faults"]))
-    if by_suite["kills"]:
-        parts.append(_kills(by_suite["kills"]))
-    return "\n\n".join(parts)
+    makers = (_fuzz, _attacks, _costs, _all_at_once, lambda rows: _chaos(rows, by_suite["chaos faults"]), _kills)
+    return {suite: make(by_suite[suite]) for suite, make in zip(SUITES, makers, strict=True) if by_suite[suite]}
 
 
-def put(page: str, made: str) -> str:
-    """The page with the tables between their markers."""
-    head, found, rest = page.partition(BEGIN)
-    _, also, tail = rest.partition(END)
-    if not (found and also):
-        raise SystemExit(f"{PAGE.name} has no place for the tables: it needs the lines {BEGIN} and {END}")
-    return f"{head}{BEGIN}\n{made}\n{END}{tail}"
+def put(page: str, made: dict[str, str]) -> str:
+    """The page with each table between its markers."""
+    for suite, text in made.items():
+        begin, end = f"<!-- {suite}: begin -->\n", f"<!-- {suite}: end -->"
+        head, found, rest = page.partition(begin)
+        _, also, tail = rest.partition(end)
+        if not (found and also):
+            raise SystemExit(f"{PAGE.name} has no place for the table of {suite}: it needs the lines {begin}{end}")
+        page = f"{head}{begin}{text}\n{end}{tail}"
+    return page
 
 
 def _fuzz(rows: list[Row]) -> str:
@@ -59,6 +56,27 @@ def _attacks(rows: list[Row]) -> str:
         seen = f"{row['limits_hit']:,} | all {row['look_ups']:,} | {row['p99_ms']} ms"
         lines.append(f"| {what} | {sent} | {seen} | {memory} |")
     return "\n".join([head, "|---|---|---|---|---|---|", *lines])
+
+
+def _costs(rows: list[Row]) -> str:
+    head = "| input | CPU | ceiling | memory | ceiling |"
+    lines = []
+    for what, row in sorted({row["what"]: row for row in rows}.items()):
+        cpu = row.get("cpu_s", row.get("loop_cpu_s"))
+        memory = f"{row['mib']} MiB | {row['mib_limit']} MiB" if "mib" in row else "not measured | "
+        lines.append(f"| {what} | {cpu} s | {row['cpu_limit_s']} s | {memory} |")
+    return "\n".join([head, "|---|---|---|---|---|", *lines])
+
+
+def _all_at_once(rows: list[Row]) -> str:
+    row = rows[-1]
+    lines = [
+        f"| kinds, seconds, connections | {row['what']}, {row['seconds']:g}, {row['sent']:,} |",
+        f"| look-ups answered meanwhile, p99 | all {row['look_ups']:,}, {row['p99_ms']} ms |",
+        f"| CPU of the server | {row['cpu_s']} s |",
+        f"| memory before, most | {row['mib_before']}, {row['mib_peak']} MiB |",
+    ]
+    return "\n".join(["| all attacks at once, 300 brokers | |", "|---|---|", *lines])
 
 
 def _chaos(rows: list[Row], faults: list[Row]) -> str:
