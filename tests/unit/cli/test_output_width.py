@@ -38,5 +38,8 @@ def test_a_table_that_cannot_fit_becomes_records(monkeypatch: pytest.MonkeyPatch
 def test_runs_of_brokers_are_ranges() -> None:
     assert brokers_text(["b-a", "b-b"]) == "b-a, b-b"
     assert brokers_text([f"broker-{number:03}" for number in range(1, 25)]) == "broker-[001-024] (24)"
-    assert brokers_text(["b-1", "b-2", "b-4", "b-5"]) == "b-1, b-2, b-4, b-5 (4)"
+    assert brokers_text(["b-1", "b-2", "b-4", "b-5"]) == "b-[1-2,4-5] (4)"
+    some = [f"b-{number:02}" for number in (1, 2, 3, 5, 7, 8)]
+    assert brokers_text(["plain", *some]) == "b-[01-03,05,07-08], plain (7)"
+    assert brokers_text(["9" * 5000]) == "9" * 5000
     assert brokers_text(["a-1", "b-01", "b-02", "b-03", "b-04"]) == "a-1, b-[01-04] (5)"

@@ -1,5 +1,6 @@
 """`routebook topics`: topic names, one per line, or a table with their brokers."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from routebook.cli.concurrency import ProgressBar, all_routes
@@ -12,6 +13,7 @@ from routebook.errors import UsageError
 from routebook.model import TopicRoute
 
 _DIGITS: Final = "0123456789"
+_MAX_DIGITS: Final = 18  # a longer number is part of the name
 _MIN_RUN: Final = 4  # shorter lists are printed in full
 _LISTS: Final = {
     "--unit": NameServerClient.unit_topics,
@@ -90,17 +92,27 @@ async def _names(client: NameServerClient, kind: str, cluster: str | None) -> li
 
 
 def brokers_text(names: list[str]) -> str:
-    """Sorted names as a short text: runs of numbered names become ranges, `b-[01-24]`."""
-    groups: dict[tuple[str, int], list[str]] = {}
+    """Sorted names as a short text: numbered names become ranges, `b-[01-08,10-24]`."""
+    groups: dict[tuple[str, int], list[int]] = {}
     for name in names:
-        stem = name.rstrip(_DIGITS)
-        groups.setdefault((stem, len(name) - len(stem)), []).append(name)
+        stem = name.rstrip(_DIGITS) if name[-_MAX_DIGITS:].rstrip(_DIGITS) else name
+        groups.setdefault((stem, len(name) - len(stem)), []).append(int(name[len(stem) :] or 0))
     parts = []
-    for (stem, width), some in sorted(groups.items()):
-        numbers = [int(name[len(stem) :]) for name in some] if width else []
-        is_run = len(numbers) >= _MIN_RUN and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-        parts.append(f"{stem}[{some[0][len(stem) :]}-{some[-1][len(stem) :]}]" if is_run else ", ".join(some))
+    for (stem, width), numbers in sorted(groups.items()):
+        if width and len(numbers) >= _MIN_RUN:
+            parts.append(f"{stem}[{','.join(_ranges(sorted(numbers), width))}]")
+        else:
+            parts += [f"{stem}{number:0{width}}" if width else stem for number in sorted(numbers)]
     return ", ".join(parts) + (f" ({len(names)})" if len(names) >= _MIN_RUN else "")
+
+
+def _ranges(numbers: list[int], width: int) -> Iterator[str]:
+    """`01-08`, `10` for consecutive numbers and a single one."""
+    first = 0
+    for at, number in enumerate(numbers):
+        if at + 1 == len(numbers) or numbers[at + 1] != number + 1:
+            yield f"{number:0{width}}" if first == at else f"{numbers[first]:0{width}}-{number:0{width}}"
+            first = at + 1
 
 
 def _cell(key: str, value: object) -> object:
