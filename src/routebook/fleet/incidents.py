@@ -15,7 +15,7 @@ from routebook.errors import UsageError
 from routebook.fleet.broker_requests import NOT_ACTIVE_MS, BrokerRequests
 from routebook.fleet.population import Group, Member, Population
 from routebook.fleet.randomness import random_stream
-from routebook.fleet.scenario import CONTROLLER_FAULTS, Fault, FaultKind, Scenario
+from routebook.fleet.scenario import CONTROLLER_FAULTS, CONTROLLER_OUTAGES, Fault, FaultKind, Scenario
 from routebook.model import TopicConfig
 
 DAY_MS: Final = 86_400_000
@@ -245,15 +245,17 @@ class _ScheduleBuilder:
     # broker sets of the Controller
 
     def _controller(self, at_ms: int, fault: Fault, rng: Random) -> list[Incident]:
-        """A set has one incident at a time, and none around the death of the Controller's leader."""
+        """A set has one incident at a time, and none around an outage of the Controller itself."""
         names = set_names(self._scenario)
         free = [name for name in names if self._set_busy_until.get(name, -1) < at_ms]
-        killed = fault.kind is FaultKind.CONTROLLER_KILLED
-        if not free or (killed and len(free) < len(names)):
+        concerns_all = fault.kind in CONTROLLER_OUTAGES
+        if self._daily and fault.kind in (FaultKind.CONTROLLER_CUT, FaultKind.ETCD_KILLED):
+            free = []  # in virtual time the Controller is one node without etcd
+        if not free or (concerns_all and len(free) < len(names)):
             self._left_out += 1
             return []
-        name = "" if killed else rng.choice(free)
-        for busy in names if killed else (name,):
+        name = "" if concerns_all else rng.choice(free)
+        for busy in names if concerns_all else (name,):
             self._set_busy_until[busy] = at_ms + int(fault.lasts) + RECOVERY_MS
         return [Incident(kind=fault.kind, at_ms=at_ms, lasts_ms=int(fault.lasts), broker_set=name)]
 

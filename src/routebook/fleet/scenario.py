@@ -40,13 +40,21 @@ class FaultKind(StrEnum):
     RESTART = "restart"  # a NameServer restarts (virtual time only)
     MASTER_KILLED = "master-killed"  # the master of a Controller's broker set dies and its connection closes
     MASTER_FROZEN = "master-frozen"  # it hangs with its connection open
+    MASTER_CUT = "master-cut"  # network partition between it and all Controller nodes
     SET_KILLED = "set-killed"  # all replicas of a set die, the master last
-    CONTROLLER_KILLED = "controller-killed"  # the leader of the Controller dies and returns (virtual time only)
+    CONTROLLER_KILLED = "controller-killed"  # the leader of the Controller dies and returns
+    CONTROLLER_CUT = "controller-cut"  # network partition between the leader and etcd (over TCP only)
+    ETCD_KILLED = "etcd-killed"  # an etcd member dies and returns (over TCP only)
 
 
-CONTROLLER_FAULTS: Final = frozenset(
-    {FaultKind.MASTER_KILLED, FaultKind.MASTER_FROZEN, FaultKind.SET_KILLED, FaultKind.CONTROLLER_KILLED}
-)
+# Faults of the Controller's own processes: over TCP a command of the operator injects them.
+CONTROLLER_OUTAGES: Final = frozenset({FaultKind.CONTROLLER_KILLED, FaultKind.CONTROLLER_CUT, FaultKind.ETCD_KILLED})
+CONTROLLER_FAULTS: Final = CONTROLLER_OUTAGES | {
+    FaultKind.MASTER_KILLED,
+    FaultKind.MASTER_FROZEN,
+    FaultKind.MASTER_CUT,
+    FaultKind.SET_KILLED,
+}
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -62,6 +62,11 @@ def _scenario_options(default: str) -> Callable[[Callable[..., Any]], Callable[.
 @option("--duration", metavar="TIME", help="Duration such as 90s or 1h [scenario].")
 @option("--time-scale", type=float, default=1.0, metavar="X", help="Run X times as fast [1].")
 @option("--controller", metavar="HOST:PORT;…", help="Nodes of a Controller, for scenarios with broker sets.")
+@option(
+    "--outage-command",
+    metavar="COMMAND",
+    help="Injects faults of the Controller's processes: `COMMAND KIND begin`, then `COMMAND KIND end` [left out].",
+)
 @option("--out", type=Path, metavar="FILE", help="Also write the report to this file, as JSON.")
 @json_option
 @nameserver_option
@@ -73,6 +78,7 @@ def run(
     duration: str | None,
     time_scale: float,
     controller: str | None,
+    outage_command: str | None,
     out: Path | None,
     as_json: bool,
     nameserver: str | None,
@@ -83,6 +89,7 @@ def run(
 
     ctrl-c stops the fleet in order.
     """
+    from routebook.fleet.live.outage import command_outage
     from routebook.fleet.live.report import format_report
     from routebook.fleet.live.run import FleetRun
 
@@ -95,6 +102,7 @@ def run(
         on_fault=None if as_json or uses_colour() else _print_fault,
         credentials=ConnectionOptions(access_key=access_key, secret_key=secret_key).credentials(),
         controllers=() if controller is None else parse_addresses(controller),
+        outage=None if outage_command is None else command_outage(outage_command),
     )
     report = _run(running, is_watched=uses_colour() and not as_json)
     if out is not None:

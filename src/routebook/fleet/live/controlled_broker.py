@@ -55,7 +55,7 @@ class ControlledBroker:
         self.addr = f"{host}:{_PORT}"
         self.id: int | None = None
         self.has_id = asyncio.Event()
-        self.is_up = self.is_frozen = self.is_master = False
+        self.is_up = self.is_frozen = self.is_cut = self.is_master = False
         self._host = host
         self._connections = connections
         self._time_scale = time_scale
@@ -81,7 +81,7 @@ class ControlledBroker:
         for connection in self._connections:
             connection.reset()
         self._port.close()
-        self.is_up = self.is_master = False
+        self.is_up = self.is_cut = self.is_master = False
         self._leader = None
 
     def freeze(self) -> None:
@@ -94,6 +94,17 @@ class ControlledBroker:
         if self.is_frozen:
             self.is_frozen = self.is_master = False
             self._tasks = [asyncio.create_task(work) for work in (self._serve(), self._beats())]
+
+    def cut(self) -> None:
+        """Start a network partition between this broker and all Controller nodes."""
+        self.is_cut = True
+        for connection in self._connections:
+            connection.cut()
+
+    async def heal(self) -> None:
+        """End the partition. The broker notices by its next request that it is no longer the master."""
+        self.is_cut = False
+        await asyncio.gather(*(connection.heal() for connection in self._connections))
 
     async def close(self) -> None:
         tasks = list(self._tasks)
@@ -228,7 +239,7 @@ class ControlledBroker:
         return answer
 
     def _notified(self, command: Command) -> Reply:
-        if self.is_up and not self.is_frozen:
+        if self.is_up and not (self.is_frozen or self.is_cut):
             self._take(command)
         return Reply()
 

@@ -56,7 +56,9 @@ class ControlledSets:
     async def inject(self, incident: Incident) -> None:
         """Perform an incident; returns when it is over."""
         members = self._sets[incident.broker_set]
-        master = next((one for one in members if one.is_master and one.is_up and not one.is_frozen), None)
+        master = next(
+            (one for one in members if one.is_master and one.is_up and not (one.is_frozen or one.is_cut)), None
+        )
         if master is None:
             return
         self._lost_at[incident.broker_set] = asyncio.get_running_loop().time()
@@ -64,6 +66,11 @@ class ControlledSets:
             master.freeze()
             await self._time_scale.sleep(incident.lasts_ms)
             await master.thaw()
+            return
+        if incident.kind is FaultKind.MASTER_CUT:
+            master.cut()
+            await self._time_scale.sleep(incident.lasts_ms)
+            await master.heal()
             return
         killed = [master]
         if incident.kind is FaultKind.SET_KILLED:
@@ -98,4 +105,4 @@ class ControlledSets:
 
 
 def _caught_up(members: Sequence[ControlledBroker]) -> list[int]:
-    return sorted(one.id for one in members if one.id is not None and one.is_up and not one.is_frozen)
+    return sorted(one.id for one in members if one.id is not None and one.is_up and not (one.is_frozen or one.is_cut))

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -27,9 +27,11 @@ from routebook.fleet.live.report import FaultRecord, FleetReport
 from routebook.fleet.live.time_scale import TimeScale
 from routebook.fleet.population import PORT, Member, Population, build_population
 from routebook.fleet.randomness import random_stream
-from routebook.fleet.scenario import CONTROLLER_FAULTS, FaultKind, Scenario
+from routebook.fleet.scenario import CONTROLLER_FAULTS, CONTROLLER_OUTAGES, FaultKind, Scenario
 from routebook.model import TopicConfig
 from routebook.wire.command import SerializeType
+
+Outage: TypeAlias = Callable[[FaultKind, float], Coroutine[Any, Any, None]]
 
 _BROKER_STARTS_PER_S: Final = 200
 _UNREGISTER_TIMEOUT_S: Final = 10.0
@@ -67,8 +69,11 @@ class FleetRun:
         on_fault: Callable[[FaultRecord], None] | None = None,
         credentials: Credentials | None = None,
         controllers: Sequence[Address] = (),
+        outage: Outage | None = None,
     ) -> None:
-        """`controllers` are the nodes of a Controller; without them the sets of the scenario do not start.
+        """`outage(kind, seconds)` injects a fault of the Controller's processes, which the fleet does not own.
+
+        `controllers` are the nodes of a Controller; without them the sets of the scenario do not start.
 
         `credentials` sign the requests of all brokers and clients, if the NameServers require it.
         """
@@ -81,6 +86,7 @@ class FleetRun:
         self._time_scale = TimeScale(scale)
         self._duration_ms = int(scenario.duration if duration_ms is None else duration_ms)
         self._restart = restart
+        self._outage = outage
         self._on_fault = on_fault
         self._population: Population = build_population(scenario, seed)
         self._schedule = build_schedule(
@@ -222,18 +228,25 @@ class FleetRun:
                 wait_s = self._began + self._time_scale.seconds(incident.at_ms) - asyncio.get_running_loop().time()
                 await asyncio.sleep(max(0.0, wait_s))
                 if incident.kind in CONTROLLER_FAULTS:
-                    sets = self._sets
-                    if sets is None or incident.kind is FaultKind.CONTROLLER_KILLED:
+                    injected = self._inject_into_controller(incident)
+                    if injected is None:
                         self._left_out += 1
                         continue
                     self._record(incident)
-                    tasks.create_task(sets.inject(incident))
+                    tasks.create_task(injected)
                     continue
                 if not faults.is_possible(incident):
                     self._left_out += 1
                     continue
                 self._record(incident)
                 tasks.create_task(faults.inject(incident))
+
+    def _inject_into_controller(self, incident: Incident) -> Coroutine[Any, Any, None] | None:
+        if self._sets is None:
+            return None
+        if incident.kind not in CONTROLLER_OUTAGES:
+            return self._sets.inject(incident)
+        return self._outage and self._outage(incident.kind, self._time_scale.seconds(incident.lasts_ms))
 
     def _record(self, incident: Incident) -> None:
         fault = FaultRecord(

@@ -128,7 +128,7 @@ class VirtualController:
                 self._kill([*others, master], now_ms)
                 for turn, replica in enumerate((master, *others)):
                     self._clock.call_at(end_ms + turn * 1_000, partial(self._join, replica))
-            case FaultKind.MASTER_FROZEN if master is not None:
+            case FaultKind.MASTER_FROZEN | FaultKind.MASTER_CUT if master is not None:
                 last_ms = now_ms - self._clock.rng.randrange(BEAT_MS)
                 self._beat(master, last_ms, timeout_ms=TIMEOUT_MS)
                 self._clock.call_at(self._next_scan_ms(last_ms + TIMEOUT_MS), self._scan)

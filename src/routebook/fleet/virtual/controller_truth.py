@@ -28,7 +28,7 @@ def controller_truth(
 ) -> Truth:
     """All replicas are in sync before a fault, so the one with the lowest id is elected."""
     affected = () if master is None else tuple(replicas) if incident.kind is FaultKind.SET_KILLED else (master,)
-    silent = incident.kind is FaultKind.MASTER_FROZEN
+    silent = incident.kind in (FaultKind.MASTER_FROZEN, FaultKind.MASTER_CUT)
     return Truth(
         id=number,
         fault=str(incident.kind),
@@ -78,7 +78,7 @@ def _expected(
                 to_ms=at + _SOON_MS,
             )
             yield elected(master.addr, "broker", until, until + _SOON_MS)
-        case FaultKind.MASTER_FROZEN:
+        case FaultKind.MASTER_FROZEN | FaultKind.MASTER_CUT:
             earliest, latest = at - BEAT_MS + TIMEOUT_MS, at + TIMEOUT_MS + SCAN_MS + _SOON_MS
             if until > latest:
                 yield elected(next_master.addr, "expired", earliest, latest)
