@@ -77,7 +77,7 @@ def test_paths_that_need_route_read(asking: Asking, path: str) -> None:
     assert asking.ask(path, OPS, scheme="Bearer").status == 200
 
 
-@pytest.mark.parametrize("path", ["/v1/kv", "/v1/settings", "/v1/routes/T/history", "/v1/events"])
+@pytest.mark.parametrize("path", ["/v1/kv", "/v1/settings", "/v1/routes/T/history", "/v1/events", "/v1/journal"])
 def test_paths_that_need_admin_read(asking: Asking, path: str) -> None:
     assert asking.ask(path).status == 401
     assert asking.ask(path, CLIENT).status == 403

@@ -25,8 +25,8 @@ def test_a_pass_reports_progress_and_backlog(
     complaints: list[str] = []
     follower = Follower(
         small_lake.pipeline(),
-        lake=str(small_lake.home),
-        journals=[str(journal)],
+        folder=small_lake.home,
+        journals=lambda: [str(journal)],
         lock=None,
         on_build=lambda _: None,
         on_error=complaints.append,

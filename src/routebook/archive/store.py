@@ -1,13 +1,14 @@
 """Objects of one NameServer in an archive: S3, Google Cloud Storage, Azure, or a folder, through obstore.
 
-Credentials and endpoints come from the environment of the process (AWS_…, GOOGLE_…, AZURE_…), instance roles included.
+Credentials and endpoints come from the environment of the process (AWS_…, GOOGLE_…, AZURE_…), instance roles included,
+or from options of obstore.
 Every call blocks and raises ArchiveError.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -45,8 +46,9 @@ def check_archive_url(url: str) -> str:
 class ArchiveStore:
     """The objects below `url`. obstore is imported with the first instance."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, options: Mapping[str, str | bool] | None = None) -> None:
         self.url = check_archive_url(url)
+        self._options = options or {}
         self._store: ObjectStore | None = None
 
     def nameservers(self) -> list[str]:
@@ -101,17 +103,18 @@ class ArchiveStore:
         import obstore  # noqa: PLC0415  15 MB that only an archive needs
 
         if self._store is None:
-            self._store = _open(self.url)
+            self._store = _open(self.url, self._options)
         return getattr(obstore, function)(self._store, *args, **options)
 
 
-def _open(url: str) -> "ObjectStore":
+def _open(url: str, options: Mapping[str, str | bool]) -> "ObjectStore":
     from obstore.store import from_url  # noqa: PLC0415
 
     if url.startswith("file:"):
         return from_url(url, mkdir=True)
     return from_url(
         url.replace("s3a://", "s3://", 1),
+        **cast("Any", options),
         client_options={"allow_http": True, "timeout": _TIMEOUT},
         retry_config={"max_retries": _RETRIES},
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -34,6 +35,7 @@ MAX_SILENCE_S: Final = 45.0  # the server sends a keep-alive comment every 15 s
 POSITION: Final = "position"
 _MAX_BYTES: Final = 64 << 20
 _MAX_ERROR_BYTES: Final = 64 << 10
+_CHUNK_BYTES: Final = 1 << 20
 
 Query: TypeAlias = Mapping[str, str | int | Sequence[str] | None]
 
@@ -126,6 +128,17 @@ class HttpClient:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise NotANameServer(self.url, f"sent an unexpected response: {error}") from None
+
+    def download(self, path: str, file: Path, *, size: int) -> None:
+        """GET a file of a known size. Raises ConnectionFailed if it is cut off."""
+        with self._open(path, {}, {}) as (response, _), file.open("wb") as target:
+            try:
+                while chunk := response.read(_CHUNK_BYTES):
+                    target.write(chunk)
+            except (OSError, HTTPException) as error:
+                raise self._failure(error) from None
+            if target.tell() != size:
+                raise Unreachable(self.url, f"sent {target.tell()} of {size} bytes of {path}")
 
     @contextmanager
     def events(

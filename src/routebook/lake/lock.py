@@ -1,18 +1,43 @@
-"""A file lock that allows one build per lake at a time and records its holder."""
+"""Locks that allow one build per lake at a time and name their holder: a file, or a lock of the catalog's database."""
 
+import contextlib
 import fcntl
 import os
 import socket
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
 from routebook.errors import UsageError
+from routebook.lake.config import LakeConfig
 from routebook.lake.errors import LakeBusy
+from routebook.lake.postgres import catalog_error, connect
+
+if TYPE_CHECKING:
+    from pg8000.native import Connection  # type: ignore[import-untyped]  # pg8000 has no types
 
 NAME: Final = "building.lock"
+
+
+class Lock(Protocol):
+    """The lock of one lake."""
+
+    def acquire(self, what: str) -> None:
+        """Raises LakeBusy with the name of the holder."""
+
+    def release(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def lock_of(config: LakeConfig) -> Lock | None:
+    """The lock of a lake; None if its catalog has none: two builds at once are then found when they publish."""
+    if config.catalog.type == "postgresql":
+        return PostgresLock(config)
+    return None if config.folder is None else LakeLock(config.folder)
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -61,3 +86,42 @@ class LakeLock:
         except (OSError, msgspec.DecodeError):
             return "another process is building this lake"
         return f"process {holder.pid} on {holder.host} has been building it since {holder.since} (lake {holder.what})"
+
+
+class PostgresLock:
+    """A session lock of PostgreSQL: free as soon as the connection of its holder ends."""
+
+    def __init__(self, config: LakeConfig) -> None:
+        self._config = config
+        self._key = int.from_bytes(blake2b(config.location.encode(), digest_size=7).digest())
+        self._connection: Connection | None = None
+
+    def acquire(self, what: str) -> None:
+        self.close()
+        self._connection = connect(self._config, what=what)
+        if self._run("SELECT pg_try_advisory_lock(:key)") == [[True]]:
+            return
+        names = self._run(
+            "SELECT application_name || ' since ' || backend_start::text "
+            "FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted "
+            "AND (classid::bigint << 32) + objid::bigint = :key"
+        )
+        holder = names[0][0] if names else "another process"
+        self.close()
+        raise LakeBusy(f"{self._config.given}: {holder} is building it; wait for it, or use another --lake")
+
+    def release(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(Exception):  # the server may be away
+                connection.close()
+
+    def _run(self, sql: str) -> "list[list[object]]":
+        assert self._connection is not None  # noqa: S101  # connected
+        try:
+            return list(self._connection.run(sql, key=self._key) or [])
+        except Exception as error:  # noqa: BLE001  pg8000 and sockets have no common class
+            raise catalog_error(self._config, error) from None

@@ -1,4 +1,4 @@
-"""`routebook journal tail|verify|fetch|export|stats`: reads a journal folder, also while a server writes to it."""
+"""`routebook journal`: reads a journal folder, also while a server writes to it, and copies journals."""
 
 import os
 import sys
@@ -29,7 +29,7 @@ from routebook.times import format_time
 
 _POLL_S: Final = 0.2
 
-journal = Group("journal", help="Print, verify, fetch and export a journal.")
+journal = Group("journal", help="Print, verify, fetch, mirror and export a journal.")
 
 
 def _folder_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,6 +135,30 @@ def fetch_segments(*, url: str, target: Path, wanted: tuple[str, ...], from_time
     else:
         rows = [(ns, str(one.segments), str(one.bytes)) for ns, one in done.items()]
         print_table(("NameServer", "segments", "bytes"), rows)
+    return EXIT_OK
+
+
+@journal.command("mirror")
+@argument("servers", metavar="HTTP...", nargs=-1, required=True, help="HTTP ports, such as http://ns1:8876.")
+@option(
+    "--to", "url", required=True, metavar="URL", help="Archive: s3://bucket/prefix, gs://…, az://… or file:///folder."
+)
+@json_option
+def mirror_segments(*, servers: tuple[str, ...], url: str, as_json: bool) -> int:
+    """Copy the finished segments of NameServers into an archive; what is there already is not copied again.
+
+    For NameServers without routebook.archive.url.
+    """
+    from routebook.archive.store import ArchiveStore
+    from routebook.cli.http import open_http
+    from routebook.client.journal_mirror import mirror
+
+    store = ArchiveStore(url)
+    done = [mirror(open_http(server), store) for server in servers]
+    if as_json:
+        print_json(done)
+    else:
+        print_table(("NameServer", "segments", "bytes"), [(one.ns, str(one.segments), str(one.bytes)) for one in done])
     return EXIT_OK
 
 

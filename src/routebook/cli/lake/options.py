@@ -10,6 +10,7 @@ import msgspec
 
 from routebook.cli.framework import all_of, option
 from routebook.errors import UsageError
+from routebook.lake.config import default_lake
 from routebook.lake.paths import Place, check_journal
 from routebook.server.state.home import default_home
 
@@ -20,7 +21,9 @@ _MEMORY_MB: Final = 2048  # for queries
 _SPARK: Final = "Spark"
 
 _LOCATION: Final = (
-    option("--lake", metavar="PATH", help="Folder or URI of the lake [HOME/lake]."),
+    option(
+        "--lake", metavar="PATH", help="Folder of the lake, or a lake.toml [HOME/lake.toml if it exists, or HOME/lake]."
+    ),
     option("--home", type=Path, metavar="DIR", help="Home folder of the server [ROUTEBOOK_HOME, or ~/.routebook]."),
 )
 _BUILD: Final = (
@@ -40,7 +43,12 @@ _BUILD: Final = (
     ),
 )
 _JOURNAL: Final = option(
-    "-j", "--journal", "journals", metavar="PATH", multiple=True, help="A journal folder; repeatable [HOME/journal]."
+    "-j",
+    "--journal",
+    "journals",
+    metavar="PATH",
+    multiple=True,
+    help="A journal folder, an archive (s3://…), or the HTTP port of a server; repeatable [HOME/journal].",
 )
 
 
@@ -62,16 +70,16 @@ def location_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*, lake: str | None, home: Path | None, **values: Any) -> Any:
-        return function(lake=lake or str(_home(home) / "lake"), **values)
+        return function(lake=lake or str(default_lake(_home(home))), **values)
 
     return all_of(_LOCATION, call)
 
 
 def open_for_reading(lake: str) -> "Lake":
-    """Open the lake in this folder, without a JVM."""
+    """Open the lake of a folder or a lake.toml, without a JVM."""
     from routebook.lake.read.open import open_lake
 
-    return open_lake(Path(lake).expanduser(), memory_mb=_MEMORY_MB)
+    return open_lake(lake, memory_mb=_MEMORY_MB)
 
 
 def build_options(*, with_journals: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -99,7 +107,7 @@ def build_options(*, with_journals: bool) -> Callable[[Callable[..., Any]], Call
             for one in journals:
                 check_journal(Place(one))
             options = BuildOptions(
-                lake=lake or str(_home(home) / "lake"),
+                lake=lake or str(default_lake(_home(home))),
                 journals=list(journals),
                 master=master,
                 conf=settings,

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from routebook.cli.http import open_http
 from routebook.cli.lake.options import BuildOptions
 from routebook.cli.lake.progress import build_progress
 from routebook.cli.output import EXIT_NO, EXIT_OK, print_error, print_json, print_line
+from routebook.lake.config import lake_config
 from routebook.lake.errors import LakeExtraMissing, SparkFailed
 from routebook.lake.paths import Place
 
 if TYPE_CHECKING:
     from routebook.lake.build.bronze.quarantine import Quarantined
     from routebook.lake.build.pipeline import Outcome, Pipeline, Stage
-    from routebook.lake.lock import LakeLock
+    from routebook.lake.lock import Lock
 
 
 @contextmanager
@@ -31,7 +33,7 @@ def open_pipeline(options: BuildOptions, operation: str, *, quiet: bool) -> Iter
 
 
 @contextmanager
-def spark_session(options: BuildOptions, lock: "LakeLock | None") -> Iterator[Any]:
+def spark_session(options: BuildOptions, lock: "Lock | None") -> Iterator[Any]:
     """Open a Spark session; at the end close it, then release the lock."""
     from pyspark.errors import PySparkException
 
@@ -39,7 +41,9 @@ def spark_session(options: BuildOptions, lock: "LakeLock | None") -> Iterator[An
     from routebook.lake.spark.session import SessionOptions, close_session, open_session
 
     session = open_session(
-        SessionOptions(lake=options.lake, master=options.master, conf=options.conf, jars=options.jars)
+        SessionOptions(
+            lake=options.lake, master=options.master, conf=options.conf, jars=options.jars, journals=options.journals
+        )
     )
     try:
         yield session
@@ -55,7 +59,8 @@ def _for_small_data(options: BuildOptions) -> BuildOptions:
     """Return the options with settings for small data, if journals and lake are small; `--conf` overrides them."""
     from routebook.lake.spark.small_data import SETTINGS, is_small
 
-    if not is_small(Place(one).local for one in (options.lake, *options.journals)):
+    places = (lake_config(options.lake).location, *options.journals)
+    if not is_small(Place(one).local for one in places):
         return options
     return msgspec.structs.replace(options, conf={**SETTINGS, **options.conf})
 
@@ -64,18 +69,27 @@ def make_pipeline(session: Any, options: BuildOptions, on_progress: "Callable[[S
     """Return the pipeline with all steps."""
     from routebook.lake.build.pipeline import Pipeline
     from routebook.lake.build.steps import STEPS
+    from routebook.lake.spark.catalog import hadoop_location
 
-    return Pipeline(session, options.lake, STEPS, on_progress)
+    return Pipeline(session, hadoop_location(lake_config(options.lake).location), STEPS, on_progress)
 
 
-def lake_lock(options: BuildOptions) -> "LakeLock | None":
-    """Return the lock of a lake in a local folder; None for a URI. Raises LakeExtraMissing without PySpark."""
+def journal_folders(options: BuildOptions) -> list[str]:
+    """Return the journal folders: for an archive, the folder of each NameServer in it."""
+    from routebook.lake.journal_sources import folders_of
+    from routebook.lake.spark.catalog import hadoop_location
+
+    config = lake_config(options.lake)
+    return [hadoop_location(folder) for given in options.journals for folder in folders_of(given, config, open_http)]
+
+
+def lake_lock(options: BuildOptions) -> "Lock | None":
+    """Return the lock of the lake; None if its catalog has none. Raises LakeExtraMissing without PySpark."""
     if find_spec("pyspark") is None:
         raise LakeExtraMissing("pyspark")
-    from routebook.lake.lock import LakeLock
+    from routebook.lake.lock import lock_of
 
-    folder = Place(options.lake).local
-    return None if folder is None else LakeLock(folder)
+    return lock_of(lake_config(options.lake))
 
 
 def print_outcome(outcome: "Outcome", *, as_json: bool, strict: bool = False) -> int:

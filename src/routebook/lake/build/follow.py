@@ -4,18 +4,18 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
 from routebook.errors import RoutebookError
-from routebook.lake.paths import Place
 from routebook.lake.spark.jvm import JvmError
 from routebook.lake.status import State, Status, write_status
 
 if TYPE_CHECKING:
     from routebook.lake.build.pipeline import Outcome, Pipeline, Stage
-    from routebook.lake.lock import LakeLock
+    from routebook.lake.lock import Lock
 
 
 class Follower:
@@ -25,14 +25,14 @@ class Follower:
         self,
         pipeline: "Pipeline",
         *,
-        lake: str,
-        journals: Sequence[str],
-        lock: "LakeLock | None",
+        folder: Path,
+        journals: Callable[[], Sequence[str]],
+        lock: "Lock | None",
         on_build: Callable[["Outcome"], None],
         on_error: Callable[[str], None],
     ) -> None:
         self._pipeline = pipeline
-        self._folder = Place(lake).local
+        self._folder = folder
         self._journals = journals
         self._lock = lock
         self._on_build = on_build
@@ -56,7 +56,7 @@ class Follower:
             if self._lock is not None:
                 self._lock.acquire("follow")
             try:
-                outcome = self._pipeline.build(self._journals)
+                outcome = self._pipeline.build(self._journals())
             finally:
                 if self._lock is not None:
                     self._lock.release()
@@ -81,8 +81,6 @@ class Follower:
         self._write(State.BUILDING, says=f"{stage.name}: {stage.done} of {stage.total} {stage.unit}")
 
     def _write(self, state: State, *, says: str = "", build_id: str | None = None) -> None:
-        if self._folder is None:
-            return
         segments, rows = self._behind or (None, None)
         status = Status(
             state=state,

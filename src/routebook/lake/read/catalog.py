@@ -1,24 +1,23 @@
-"""Reads the catalog of a lake: its tables, and the files of each table at a snapshot. Reads no rows.
+"""The tables of a lake and the files of each table at a snapshot. Reads no rows."""
 
-The catalog is the SQLite file of Iceberg's JDBC catalog. It is opened read-only and queried directly: PyIceberg's own
-catalog imports SQLAlchemy, which doubles the start-up time.
-"""
-
-import sqlite3
 import threading
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
+from pyiceberg.catalog.noop import NoopCatalog
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import StaticTable
 
+from routebook.lake.config import LakeConfig
 from routebook.lake.errors import BrokenLake, NewerLake, NoLake
-from routebook.lake.layout import CATALOG, CATALOG_FILE, FORMAT, FORMAT_PROPERTY, is_supported_format
+from routebook.lake.layout import CATALOG, FORMAT, FORMAT_PROPERTY, is_supported_format
 from routebook.lake.read.duckdb_types import type_of
+from routebook.lake.read.object_store import ObjectFileIO, ObjectStores
+from routebook.lake.read.table_locations import table_locations
 from routebook.lake.tables.meta import BUILDS
 
 _LOCAL_IO: Final = {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}  # the default imports pyarrow and pandas
-_BUSY_TIMEOUT_S: Final = 10.0
 _MAX_CACHED: Final = 256
 
 
@@ -36,44 +35,28 @@ class Plan(NamedTuple):
     path: str
     snapshot: int | None  # None: the table was never written
     fields: tuple[Field, ...]
-    files: tuple[str, ...]  # local paths; empty if `arrow` is set
+    files: tuple[str, ...]  # local paths or s3:// URLs; empty if `arrow` is set
     rows: int
     bytes: int
-    arrow: Any = None  # a pyarrow.Table with the rows, if there are delete files or remote files
+    arrow: Any = None  # a pyarrow.Table with the rows, if there are delete files: the lake writes none
 
 
 class Catalog:
     """The tables of one lake, with a cache of plans. Thread-safe."""
 
-    def __init__(self, lake: Path) -> None:
-        self._lake = lake
-        self._file = lake / CATALOG_FILE
-        if not self._file.is_file():
-            raise NoLake(str(lake))
+    def __init__(self, config: LakeConfig) -> None:
+        self._lake = config.given
+        self._locations = table_locations(config)
+        self.stores = ObjectStores(config)
         self._lock = threading.Lock()
         self._tables: dict[str, StaticTable] = {}  # by metadata location
         self._plans: dict[tuple[str, int | None], Plan] = {}
 
-    def locations(self) -> dict[str, str]:
-        """The metadata location of each table, such as `gold.broker_sessions`."""
-        try:
-            connection = sqlite3.connect(f"file:{quote(str(self._file))}?mode=ro", uri=True, timeout=_BUSY_TIMEOUT_S)
-            try:
-                rows = connection.execute(
-                    "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables WHERE catalog_name = ?",
-                    (CATALOG,),
-                ).fetchall()
-            finally:
-                connection.close()
-        except sqlite3.Error as error:
-            raise BrokenLake(f"{self._file}: cannot read the catalog: {error}") from None
-        return {f"{namespace}.{name}": location for namespace, name, location in rows if location}
-
     def check_format(self) -> str:
         """The metadata location of `meta.builds`. Raises NoLake without a build, NewerLake for a later format."""
-        location = self.locations().get(BUILDS.path)
+        location = self._locations.location(BUILDS.path)
         if location is None:
-            raise NoLake(str(self._lake), why="no build has finished yet")
+            raise NoLake(self._lake, why="no build has finished yet")
         with self._lock:
             written = self._open(BUILDS.path, location).properties.get(FORMAT_PROPERTY, "1")
         if not is_supported_format(written):
@@ -85,12 +68,13 @@ class Catalog:
 
     def plan(self, path: str, snapshot: int | None = None) -> Plan | None:
         """The files of a table at a snapshot (None: the current one); None if the table does not exist."""
-        location = self.locations().get(path)
-        if location is None:
-            return None
         with self._lock:
             if snapshot is not None and (cached := self._plans.get((path, snapshot))) is not None:
                 return cached
+        location = self._locations.location(path)
+        if location is None:
+            return None
+        with self._lock:
             table = self._open(path, location)
             if snapshot is None:
                 current = table.current_snapshot()
@@ -105,7 +89,7 @@ class Catalog:
         found = self._tables.get(location)
         if found is None:
             try:
-                found = StaticTable.from_metadata(location, {} if _local(location) is None else _LOCAL_IO)
+                found = self._load(location)
             except (OSError, ValueError) as error:
                 raise BrokenLake(
                     f"{path}: {_one_line(error)}; tables store full file paths: "
@@ -115,6 +99,13 @@ class Catalog:
                 self._tables.clear()
             self._tables[location] = found
         return found
+
+    def _load(self, location: str) -> StaticTable:
+        if not _file(location).startswith("s3://"):
+            return StaticTable.from_metadata(location, _LOCAL_IO)
+        files = ObjectFileIO(self.stores)
+        metadata = FromInputFile.table_metadata(files.new_input(location))
+        return StaticTable((CATALOG,), metadata, location, files, NoopCatalog(CATALOG))
 
 
 def _plan(path: str, table: StaticTable, snapshot: int | None) -> Plan:
@@ -126,13 +117,12 @@ def _plan(path: str, table: StaticTable, snapshot: int | None) -> Plan:
     try:
         scan = table.scan(snapshot_id=snapshot)
         tasks = list(scan.plan_files())
-        local = [_local(task.file.file_path) for task in tasks]
-        is_plain = all(local) and not any(task.delete_files for task in tasks)
+        is_plain = not any(task.delete_files for task in tasks)
         return Plan(
             path,
             snapshot,
             _fields(table, snapshot),
-            tuple(file for file in local if file) if is_plain else (),
+            tuple(_file(task.file.file_path) for task in tasks) if is_plain else (),
             rows=sum(task.file.record_count for task in tasks),
             bytes=sum(task.file.file_size_in_bytes for task in tasks),
             arrow=None if is_plain else scan.to_arrow(),
@@ -146,15 +136,13 @@ def _fields(table: StaticTable, snapshot: int | None) -> tuple[Field, ...]:
     return tuple(Field(field.field_id, field.name, type_of(field.field_type)) for field in schema.fields)
 
 
-def _local(location: str) -> str | None:
-    """A local path, or None for remote ones. Hadoop writes `file:/a`, PyIceberg `file:///a`; escaping differs from
-    URIs.
-    """
-    parts = urlsplit(location)
-    if parts.scheme == "":
+def _file(location: str) -> str:
+    """A local path or an s3:// URL. Hadoop writes `file:/a`, PyIceberg `file:///a`; escaping differs from URIs."""
+    scheme = urlsplit(location).scheme
+    if scheme in {"s3a", "s3n"}:
+        return f"s3{location.removeprefix(scheme)}"
+    if scheme != "file":
         return location
-    if parts.scheme != "file":
-        return None
     plain = location.removeprefix("file://") if location.startswith("file://") else location.removeprefix("file:")
     return plain if Path(plain).exists() else unquote(plain)
 

@@ -15,12 +15,13 @@ from duckdb import DuckDBPyConnection
 from routebook.lake.errors import BrokenLake
 from routebook.lake.read.catalog import Plan
 from routebook.lake.read.duckdb_types import quoted
+from routebook.lake.read.object_store import ObjectStores
 from routebook.lake.tables.table import Layer
 
 SEARCH_PATH: Final = (Layer.GOLD, Layer.SILVER, Layer.META, Layer.BRONZE)  # for names without a schema
 
 
-def connect(plans: Iterable[Plan], *, memory_mb: int, threads: int = 2) -> DuckDBPyConnection:
+def connect(plans: Iterable[Plan], stores: ObjectStores, *, memory_mb: int, threads: int = 2) -> DuckDBPyConnection:
     """A connection with these tables as views. Times are TIMESTAMP in UTC."""
     plans = list(plans)
     connection = duckdb.connect(
@@ -36,6 +37,8 @@ def connect(plans: Iterable[Plan], *, memory_mb: int, threads: int = 2) -> DuckD
         },
     )
     connection.execute("SET TimeZone = 'UTC'")
+    if any(file.startswith("s3://") for plan in plans for file in plan.files):
+        connection.register_filesystem(stores.duckdb())
     for layer in SEARCH_PATH:
         connection.execute(f"CREATE SCHEMA {layer}")
     for plan in plans:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def open_lake(path: str | Path, *, memory_mb: int = 512) -> "Lake":
-    """Open a lake; the first call in a process takes about a second.
+    """Open the lake of a folder or a lake.toml; the first call in a process takes about a second.
 
     Raises NoLake, NewerLake, BrokenLake, LakeExtraMissing.
     """

@@ -12,6 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
+from duckdb import DuckDBPyConnection
+
+from routebook.lake.config import lake_config
 from routebook.lake.errors import BrokenLake, NoLake, QueryError
 from routebook.lake.read.catalog import Catalog, Plan
 from routebook.lake.read.duckdb_files import connect, mentioned
@@ -66,7 +69,7 @@ class QueryResult(NamedTuple):
 class Lake:
     """An open lake. Thread-safe; at most _MAX_QUERIES queries run at a time, others wait."""
 
-    def __init__(self, path: Path, catalog: Catalog, *, memory_mb: int) -> None:
+    def __init__(self, path: str, catalog: Catalog, *, memory_mb: int) -> None:
         self.path = path
         self._catalog = catalog
         self._memory_mb = memory_mb
@@ -77,9 +80,9 @@ class Lake:
 
     @classmethod
     def open(cls, path: str | Path, *, memory_mb: int = _DEFAULT_MEMORY_MB) -> Self:
-        """Raises NoLake, NewerLake, BrokenLake."""
-        folder = Path(path).expanduser().absolute()
-        lake = cls(folder, Catalog(folder), memory_mb=memory_mb)
+        """Open a folder, or the lake of a lake.toml. Raises NoLake, NewerLake, BrokenLake, UsageError."""
+        config = lake_config(path)
+        lake = cls(config.given, Catalog(config), memory_mb=memory_mb)
         lake.build()
         return lake
 
@@ -110,7 +113,7 @@ class Lake:
         """The newest build, the last one published at a time, or the one with an id (or a unique prefix of it)."""
         builds = self.builds()
         if not builds:
-            raise NoLake(str(self.path), why="no build has finished yet")
+            raise NoLake(self.path, why="no build has finished yet")
         if as_of is None:
             return builds[-1]
         if isinstance(as_of, str):
@@ -162,7 +165,7 @@ class Lake:
     def cursor(self, sql: str, *, build: Build, timeout_s: float | None = None) -> Iterator[Cursor]:
         """Run a query without a limit on its rows, which are fetched in batches."""
         with self._slots:
-            cursor = Cursor(connect(self._plans(build, sql), memory_mb=self._memory_mb), sql, timeout_s=timeout_s)
+            cursor = Cursor(self._connect(self._plans(build, sql)), sql, timeout_s=timeout_s)
             try:
                 yield cursor
             finally:
@@ -186,13 +189,16 @@ class Lake:
         plans = [self._catalog.plan(path, published[path]) for path in wanted]
         return [plan for plan in plans if plan is not None]
 
+    def _connect(self, plans: list[Plan]) -> DuckDBPyConnection:
+        return connect(plans, self._catalog.stores, memory_mb=self._memory_mb)
+
     def _read_builds(self) -> list[Build]:
         plan = self._catalog.plan(BUILDS.path)
         if plan is None:
             return []
         sql = "SELECT * FROM meta.builds ORDER BY number"
         try:
-            cursor = Cursor(connect([plan], memory_mb=self._memory_mb), sql, timeout_s=None)
+            cursor = Cursor(self._connect([plan]), sql, timeout_s=None)
             try:
                 names = [column.name for column in cursor.columns]
                 rows = [dict(zip(names, row, strict=True)) for batch in cursor.batches() for row in batch]

@@ -11,16 +11,14 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from routebook.errors import UsageError
+from routebook.lake.config import LakeConfig, lake_config
 from routebook.lake.errors import NoJars, SparkFailed
-from routebook.lake.layout import CATALOG, CATALOG_FILE, LOG_FILE, WAREHOUSE
-from routebook.lake.paths import Place
+from routebook.lake.layout import LOG_FILE
+from routebook.lake.spark.catalog import CATALOG_KEY, catalog_settings, packages, store_settings, warehouse
 from routebook.lake.spark.java import java_home
 from routebook.lake.spark.jvm import end_jvm, start_jvm
 
-PACKAGES: Final = ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0", "org.xerial:sqlite-jdbc:3.50.3.0")
 EXTENSIONS: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-_CATALOG_KEY: Final = f"spark.sql.catalog.{CATALOG}"
 
 
 class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +28,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     master: str | None = None  # None: from `conf` or spark-submit, else all local cores
     conf: Mapping[str, str] = {}
     jars: Sequence[str] = ()  # instead of downloading packages from Maven
+    journals: Sequence[str] = ()  # decide, besides the lake, which packages are needed
 
 
 def open_session(options: SessionOptions) -> SparkSession:
@@ -52,6 +51,7 @@ def close_session(session: SparkSession) -> None:
 
 def spark_settings(options: SessionOptions) -> dict[str, str]:
     """All settings: defaults for one machine, then the catalog, then `conf`."""
+    config = lake_config(options.lake)
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     master = options.master or options.conf.get("spark.master") or (None if submitted else "local[*]")
     settings = {
@@ -68,7 +68,7 @@ def spark_settings(options: SessionOptions) -> dict[str, str]:
         "spark.sql.streaming.numRecentProgressUpdates": "2",
         "spark.sql.files.ignoreCorruptFiles": "false",
         "spark.sql.files.ignoreMissingFiles": "false",
-        **_catalog(options),
+        **_catalog(config, options.conf),
     }
     if master is not None:
         settings["spark.master"] = master
@@ -81,36 +81,23 @@ def spark_settings(options: SessionOptions) -> dict[str, str]:
     if options.jars:
         settings["spark.jars"] = ",".join(options.jars)
     elif not submitted:
-        wanted = [*PACKAGES, *filter(None, options.conf.get("spark.jars.packages", "").split(","))]
+        conf_packages = filter(None, options.conf.get("spark.jars.packages", "").split(","))
+        wanted = [*packages(config, *options.journals), *conf_packages]
         return settings | dict(options.conf) | {"spark.jars.packages": ",".join(dict.fromkeys(wanted))}
     return settings | dict(options.conf)
 
 
-def _catalog(options: SessionOptions) -> dict[str, str]:
-    """The embedded catalog, unless `conf` configures another one."""
-    place = Place(options.lake)
+def _catalog(config: LakeConfig, conf: Mapping[str, str]) -> dict[str, str]:
+    """The catalog of the lake, unless `conf` configures another one."""
     common = {
-        _CATALOG_KEY: "org.apache.iceberg.spark.SparkCatalog",
-        f"{_CATALOG_KEY}.cache-enabled": "false",  # another process may have committed
-        f"{_CATALOG_KEY}.warehouse": place.child(WAREHOUSE),
+        CATALOG_KEY: "org.apache.iceberg.spark.SparkCatalog",
+        f"{CATALOG_KEY}.cache-enabled": "false",  # another process may have committed
+        f"{CATALOG_KEY}.warehouse": warehouse(config),
+        **store_settings(config.store),
     }
-    if any(key.startswith(f"{_CATALOG_KEY}.") and not key.endswith(".warehouse") for key in options.conf):
+    if any(key.startswith(f"{CATALOG_KEY}.") and not key.endswith(".warehouse") for key in conf):
         return common
-    folder = place.local
-    if folder is None:
-        raise UsageError(
-            f"--lake {options.lake}: the embedded catalog is a local file; configure a catalog for this lake with "
-            f"--conf {_CATALOG_KEY}.type=rest --conf {_CATALOG_KEY}.uri=… (or hive, glue, jdbc)"
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--lake {folder}: {error.strerror}") from None
-    return common | {
-        f"{_CATALOG_KEY}.type": "jdbc",
-        f"{_CATALOG_KEY}.uri": f"jdbc:sqlite:{folder / CATALOG_FILE}?busy_timeout=20000",
-        f"{_CATALOG_KEY}.jdbc.schema-version": "V1",
-    }
+    return common | catalog_settings(config)
 
 
 def _start(options: SessionOptions, settings: Mapping[str, str]) -> None:
@@ -118,10 +105,10 @@ def _start(options: SessionOptions, settings: Mapping[str, str]) -> None:
     os.environ["JAVA_HOME"] = str(java_home(os.environ))
     if settings.get("spark.master", "").startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    folder = Place(options.lake).local
-    log = folder / LOG_FILE if folder is not None else None
+    log = lake_config(options.lake).state_folder / LOG_FILE
+    log.parent.mkdir(parents=True, exist_ok=True)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    with (log or Path(os.devnull)).open("wb") as output:
+    with log.open("wb") as output:
         try:
             gateway = start_jvm(conf, stdout=output, stderr=output)
         except (PySparkException, OSError) as error:
@@ -142,11 +129,11 @@ def _session(builder: Any, settings: Mapping[str, str]) -> SparkSession:
     return session
 
 
-def _start_error(log: Path | None, settings: Mapping[str, str], error: Exception) -> Exception:
+def _start_error(log: Path, settings: Mapping[str, str], error: Exception) -> Exception:
     """The reason why the JVM did not start, and the remedy."""
     lines: list[str] = []
     with suppress(OSError):
-        lines = log.read_text(errors="replace").splitlines()[-400:] if log is not None else []
+        lines = log.read_text(errors="replace").splitlines()[-400:]
     text = "\n".join(lines)
     if "unresolved dependency" in text.lower() or "UNRESOLVED DEPENDENCIES" in text:
         return NoJars(
@@ -156,5 +143,4 @@ def _start_error(log: Path | None, settings: Mapping[str, str], error: Exception
         )
     errors = [line.strip() for line in lines if "Exception" in line or "Error" in line]
     reason = errors[0] if errors else " ".join(str(error).split())
-    where = f"; the full output is in {log}" if log is not None else ""
-    return SparkFailed(f"Spark did not start: {reason[:500]}{where}")
+    return SparkFailed(f"Spark did not start: {reason[:500]}; the full output is in {log}")

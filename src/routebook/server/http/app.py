@@ -23,6 +23,7 @@ from routebook.server.http.api import (
     controller_admin,
     diagnosis,
     events,
+    journal,
     login,
     peers,
     reports,
@@ -34,7 +35,7 @@ from routebook.server.http.context import HttpContext
 from routebook.server.http.errors import ApiError, on_api_error, on_exception, on_http_exception
 from routebook.server.http.views.schema_page import SchemaPage
 
-_API: Final = (server, brokers, controller, topics, diagnosis, events, peers, reports)
+_API: Final = (server, brokers, controller, topics, diagnosis, events, journal, peers, reports)
 _PROBES: Final = {"/healthz", "/readyz", "/metrics", "/v1/health"}
 _CONSOLE_API: Final = (login, admin, controller_admin)
 _MAX_BODY_BYTES: Final = 64 * 1024

@@ -4,7 +4,7 @@ import click
 
 from routebook.cli.framework import command, flag, option
 from routebook.cli.lake.options import BuildOptions, build_options
-from routebook.cli.lake.session import open_pipeline, print_outcome
+from routebook.cli.lake.session import journal_folders, open_pipeline, print_outcome
 from routebook.cli.output import json_option
 from routebook.cli.times import parse_day
 from routebook.errors import UsageError
@@ -20,7 +20,7 @@ def build(*, options: BuildOptions, strict: bool, as_json: bool) -> int:
     The exit code is 1 if lines or files were quarantined since the last build.
     """
     with open_pipeline(options, "build", quiet=as_json) as pipeline:
-        outcome = pipeline.build(options.journals)
+        outcome = pipeline.build(journal_folders(options))
     return print_outcome(outcome, as_json=as_json, strict=strict)
 
 

@@ -10,8 +10,9 @@ import msgspec
 
 from routebook.cli.framework import command, flag, option
 from routebook.cli.lake.options import BuildOptions, build_options
-from routebook.cli.lake.session import lake_lock, make_pipeline, spark_session, summary, warnings
+from routebook.cli.lake.session import journal_folders, lake_lock, make_pipeline, spark_session, summary, warnings
 from routebook.cli.output import EXIT_OK, print_error, print_line
+from routebook.lake.config import lake_config
 
 if TYPE_CHECKING:
     from routebook.lake.build.pipeline import Outcome
@@ -50,8 +51,8 @@ def follow(*, options: BuildOptions, every: float, as_json: bool) -> int:
             signal.signal(number, lambda *_: stop.set())
         follower = Follower(
             make_pipeline(session, options, lambda _: None),
-            lake=options.lake,
-            journals=options.journals,
+            folder=lake_config(options.lake).state_folder,
+            journals=lambda: journal_folders(options),
             lock=lock,
             on_build=print_build,
             on_error=print_error,

@@ -30,6 +30,7 @@ from routebook.lake.tables.bronze import EVENTS
 
 _ATTEMPTS: Final = 3
 _MAX_SEQ: Final = (1 << 63) - 1
+_STORE_FAILED: Final = re.compile(r"org\.apache\.hadoop\.fs\.s3a\.\w+Exception|software\.amazon\.awssdk\S+Exception")
 _UNREAD_FILE: Final = re.compile(r"(?:while reading file|Path does not exist:) (\S.*?)\.\s+SQLSTATE", re.DOTALL)
 
 
@@ -265,5 +266,7 @@ def _unreadable_file(error: Exception, files: Sequence[SegmentFile]) -> tuple[Se
         return file, ""
     if "Permission denied" in text or "AccessControlException" in text:
         raise JournalUnreadable(f"{file.path}: permission denied; grant this user read access") from None
+    if _STORE_FAILED.search(text):
+        raise JournalUnreadable(f"{file.path}: the object store failed; run the build again when it answers") from None
     causes = re.findall(r"Caused by: (?:[\w$]+\.)*([\w$]+): (.*)", text)
     return file, f"{causes[-1][0]}: {causes[-1][1]}" if causes else "unreadable"

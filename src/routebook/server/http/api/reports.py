@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from litestar import MediaType, Response, get
 from litestar.params import QueryParameter
 
+from routebook.lake.config import default_lake
 from routebook.lake.status import State
 from routebook.server.http.api.parameters import NameInPath, OnlyCluster, from_path
 from routebook.server.http.api.parts import Parts, PartsDep
@@ -52,7 +53,7 @@ async def _query(parts: Parts, report: str | None = None, options: Options = _NO
     if home is None:
         raise ApiError(404, "this server has no home directory and no lake", "start it with --home", code="no-lake")
     try:
-        body = await parts.lake.query(Query(lake=str(home / "lake"), report=report, options=options))
+        body = await parts.lake.query(Query(lake=str(default_lake(home)), report=report, options=options))
     except ApiError as error:
         if error.problem.code != "no-lake":
             raise
