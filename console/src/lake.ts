@@ -1,5 +1,11 @@
 /** Types of the lake reports at /v1/reports/{name}. Times are ISO 8601 in UTC. */
 
+/** What the lake has, from /v1/reports. */
+export interface LakeContent {
+  nameservers: string[];
+  clusters: string[];
+}
+
 export interface Common {
   report: string;
   build: { id: string; at: string };

@@ -42,6 +42,8 @@ def test_every_report_of_a_lake(tmp_path: Path) -> None:
         listed = httpx.get(f"{url}/v1/reports", timeout=60).json()
         assert listed["build"]["id"]
         assert listed["built_at_ms"] > 0
+        assert listed["nameservers"] == ["ns-1", "ns-2", "ns-3"]
+        assert listed["clusters"]
         for report in listed["reports"]:
             answer = httpx.get(
                 f"{url}/v1/reports/{report['name']}", params={"days": 3660, "zone": "Europe/Berlin"}, timeout=60

@@ -5,8 +5,9 @@ import { useEffect } from "preact/hooks";
 import { get, type ApiError } from "../api.ts";
 import { state, useLive } from "../live.ts";
 import { useQuery } from "../query.ts";
-import type { Audit, Availability, Common, ControllerReport, Convergence, Demand, Divergence, Flaps, Heartbeats, Outages, Placement, Tradeoff } from "../lake.ts";
+import type { Audit, Availability, Common, ControllerReport, Convergence, Demand, Divergence, Flaps, Heartbeats, LakeContent, Outages, Placement, Tradeoff } from "../lake.ts";
 import { day, duration, SECOND, zone } from "../time.ts";
+import { Pick } from "./brokers.tsx";
 import { brokerHref, setQuery, topicHref } from "../url.ts";
 import { Badge, Choice, Command, CopyLink, count, Empty, Note, Panel, percent, plural, Problem, sentence, shareTone, Stat, Time, Loading } from "../ui/components.tsx";
 import { Bars, Curve } from "../ui/charts.tsx";
@@ -33,16 +34,23 @@ export function ReportsPage({ query }: { query: URLSearchParams }): JSX.Element 
   const days = ["7", "30", "90"].includes(query.get("days") ?? "") ? query.get("days") ?? "30" : "30";
   const inZone = zone() === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
   const key = chosen?.key ?? "availability";
-  const found = useQuery(`${key} ${days} ${inZone}`, (signal) => get<Common>(`/v1/reports/${key}`, { days, zone: inZone }, signal));
+  const ns = query.get("ns") ?? "";
+  const cluster = query.get("cluster") ?? "";
+  const lake = useQuery("reports", (signal) => get<LakeContent>("/v1/reports", {}, signal)).value;
+  const only = { ...(ns === "" ? {} : { ns }), ...(cluster === "" ? {} : { cluster }) };
+  const found = useQuery(`${key} ${days} ${inZone} ${ns} ${cluster}`, (signal) => get<Common>(`/v1/reports/${key}`, { days, zone: inZone, ...only }, signal));
   const noLake = found.problem?.code === "no-lake" || found.problem?.code === "lake-extra-missing" || found.problem?.code === "no-lake-reader";
   const building = found.problem?.code === "lake-building" || found.problem?.code === "lake-failed"; // a failed build is retried
   return (
     <>
       <div class="head"><h1>Reports</h1>{found.value === null ? null : <span class="sub">from the lake, built <Time ms={Date.parse(found.value.build.at)} how="ago" /></span>}
-        <div class="actions"><Choice label="Days" value={days} options={[{ value: "7", label: "7 days" }, { value: "30", label: "30 days" }, { value: "90", label: "90 days" }]} onPick={(value) => setQuery({ days: value === "30" ? null : value }, "push")} /><CopyLink /></div>
+        <div class="actions">
+          {(lake?.nameservers.length ?? 0) > 1 || ns !== "" ? <Pick label="NameServer" none="All NameServers" value={ns} options={lake?.nameservers ?? []} onPick={(value) => setQuery({ ns: value === "" ? null : value }, "push")} /> : null}
+          {(lake?.clusters.length ?? 0) > 1 || cluster !== "" ? <Pick label="Cluster" none="All clusters" value={cluster} options={lake?.clusters ?? []} onPick={(value) => setQuery({ cluster: value === "" ? null : value }, "push")} /> : null}
+          <Choice label="Days" value={days} options={[{ value: "7", label: "7 days" }, { value: "30", label: "30 days" }, { value: "90", label: "90 days" }]} onPick={(value) => setQuery({ days: value === "30" ? null : value }, "push")} /><CopyLink /></div>
       </div>
       <nav class="tabs" aria-label="Reports"><ul>{REPORTS.map((one) => (
-        <li key={one.key}><a href={href(one.key, days)} {...(one.key === key ? { "aria-current": "page" as const } : {})}>{one.title}</a></li>
+        <li key={one.key}><a href={href(one.key, days, only)} {...(one.key === key ? { "aria-current": "page" as const } : {})}>{one.title}</a></li>
       ))}</ul></nav>
       {noLake && found.problem !== null ? <NoLake problem={found.problem} />
         : building && found.problem !== null ? <LakeBuilding problem={found.problem} again={found.again} />
@@ -53,8 +61,8 @@ export function ReportsPage({ query }: { query: URLSearchParams }): JSX.Element 
   );
 }
 
-function href(report: string, days: string): string {
-  const query = new URLSearchParams();
+function href(report: string, days: string, only: Record<string, string>): string {
+  const query = new URLSearchParams(only);
   if (report !== "availability") query.set("report", report);
   if (days !== "30") query.set("days", days);
   const text = query.toString();

@@ -14,7 +14,7 @@ import msgspec
 from routebook.errors import UsageError
 from routebook.lake.config import LakeConfig
 from routebook.lake.errors import LakeBusy
-from routebook.lake.postgres import catalog_error, connect
+from routebook.lake.postgres import catalog_error, connect, connection_errors
 
 if TYPE_CHECKING:
     from pg8000.native import Connection  # type: ignore[import-untyped]  # pg8000 has no types
@@ -116,12 +116,12 @@ class PostgresLock:
     def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            with contextlib.suppress(Exception):  # the server may be away
+            with contextlib.suppress(*connection_errors()):  # the server may be away
                 connection.close()
 
     def _run(self, sql: str) -> "list[list[object]]":
         assert self._connection is not None  # noqa: S101  # connected
         try:
             return list(self._connection.run(sql, key=self._key) or [])
-        except Exception as error:  # noqa: BLE001  pg8000 and sockets have no common class
+        except connection_errors() as error:
             raise catalog_error(self._config, error) from None

@@ -18,7 +18,7 @@ _TIMEOUT_S: Final = 10
 def connect(config: LakeConfig, *, what: str = "read") -> "Connection":
     """Raises BrokenLake if the server is away, LakeExtraMissing without pg8000."""
     try:
-        from pg8000.native import Connection, DatabaseError, InterfaceError  # noqa: PLC0415  # only for this catalog
+        from pg8000.native import Connection  # noqa: PLC0415  # only for this catalog
     except ModuleNotFoundError:
         raise LakeExtraMissing("pg8000") from None
     catalog = config.catalog
@@ -34,8 +34,15 @@ def connect(config: LakeConfig, *, what: str = "read") -> "Connection":
             timeout=_TIMEOUT_S,
             application_name=f"routebook lake {what}, process {os.getpid()} on {socket.gethostname()}",
         )
-    except (OSError, DatabaseError, InterfaceError) as error:
+    except connection_errors() as error:
         raise catalog_error(config, error) from None
+
+
+def connection_errors() -> tuple[type[Exception], ...]:
+    """What a connection raises."""
+    from pg8000.native import DatabaseError, InterfaceError  # noqa: PLC0415  # only for this catalog
+
+    return OSError, DatabaseError, InterfaceError
 
 
 def catalog_error(config: LakeConfig, error: Exception) -> BrokenLake:

@@ -2,7 +2,7 @@
 
 import threading
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pyiceberg.catalog.noop import NoopCatalog
@@ -35,10 +35,9 @@ class Plan(NamedTuple):
     path: str
     snapshot: int | None  # None: the table was never written
     fields: tuple[Field, ...]
-    files: tuple[str, ...]  # local paths or s3:// URLs; empty if `arrow` is set
+    files: tuple[str, ...]  # local paths or s3:// URLs
     rows: int
     bytes: int
-    arrow: Any = None  # a pyarrow.Table with the rows, if there are delete files: the lake writes none
 
 
 class Catalog:
@@ -117,15 +116,15 @@ def _plan(path: str, table: StaticTable, snapshot: int | None) -> Plan:
     try:
         scan = table.scan(snapshot_id=snapshot)
         tasks = list(scan.plan_files())
-        is_plain = not any(task.delete_files for task in tasks)
+        if any(task.delete_files for task in tasks):  # the lake writes none
+            raise BrokenLake(f"{path}: another program deleted rows with delete files; run `routebook lake vacuum`")
         return Plan(
             path,
             snapshot,
             _fields(table, snapshot),
-            tuple(_file(task.file.file_path) for task in tasks) if is_plain else (),
+            tuple(_file(task.file.file_path) for task in tasks),
             rows=sum(task.file.record_count for task in tasks),
             bytes=sum(task.file.file_size_in_bytes for task in tasks),
-            arrow=None if is_plain else scan.to_arrow(),
         )
     except (OSError, ValueError) as error:
         raise BrokenLake(f"{path}: cannot list its files: {_one_line(error)}") from None

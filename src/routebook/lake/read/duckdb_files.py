@@ -74,10 +74,7 @@ def error_details(error: Exception) -> tuple[str, int | None]:
 
 def _define(connection: DuckDBPyConnection, plan: Plan) -> None:
     layer, _, name = plan.path.partition(".")
-    if plan.arrow is not None:
-        connection.register(f"arrow_{layer}_{name}", plan.arrow)
-        source = f"arrow_{layer}_{name}"
-    elif plan.files:
+    if plan.files:
         by_id = ", ".join(
             f"{field.number}: {{name: {_text(field.name)}, type: {_text(field.type)}, default_value: NULL}}"
             for field in plan.fields

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from routebook.lake.config import LakeConfig, s3_properties
 from routebook.lake.errors import BrokenLake, NoLake
 from routebook.lake.layout import CATALOG, CATALOG_FILE
-from routebook.lake.postgres import catalog_error, connect
+from routebook.lake.postgres import catalog_error, connect, connection_errors
 
 if TYPE_CHECKING:
     from pg8000.native import Connection  # type: ignore[import-untyped]  # pg8000 has no types
@@ -72,15 +72,13 @@ class PostgresLocations:
         self._connection: Connection | None = None
 
     def location(self, path: str) -> str | None:
-        from pg8000.native import DatabaseError, InterfaceError  # noqa: PLC0415  # only for this catalog
-
         with self._lock:
             for is_last in (self._connection is None, True):
                 if self._connection is None:
                     self._connection = connect(self._config)
                 try:
                     rows = self._connection.run(_QUERY, **_parameters(path))
-                except (OSError, InterfaceError, DatabaseError) as error:
+                except connection_errors() as error:
                     self._connection = None
                     if "42P01" in str(error):  # no table iceberg_tables: nothing was built yet
                         return None
@@ -100,7 +98,7 @@ class RestLocations:
         self._lock = threading.Lock()
 
     def location(self, path: str) -> str | None:
-        from pyiceberg.exceptions import NoSuchTableError  # noqa: PLC0415  # only for this catalog
+        from pyiceberg.exceptions import NoSuchTableError, RESTError  # noqa: PLC0415  # only for this catalog
 
         with self._lock:
             try:
@@ -109,7 +107,7 @@ class RestLocations:
                 return str(self._catalog.load_table(path).metadata_location)
             except NoSuchTableError:
                 return None
-            except Exception as error:  # noqa: BLE001  PyIceberg and requests have no common class
+            except (OSError, ValueError, RESTError) as error:
                 raise catalog_error(self._config, error) from None
 
     def _open(self) -> Any:

@@ -215,11 +215,3 @@ def test_a_damaged_lake_is_reported(small: IcebergLake, damage: str) -> None:
             file.unlink()
     with pytest.raises(BrokenLake):
         open_lake(small.path).query("SELECT * FROM things")
-
-
-def test_rows_are_read_with_pyiceberg_if_files_are_not_enough(
-    small: IcebergLake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("routebook.lake.read.catalog._local", lambda location: None)
-    lake = Lake.open(small.path)
-    assert lake.query("SELECT ns, at FROM things ORDER BY n DESC LIMIT 1").rows == [("b", "2026-01-02T13:00:00.250Z")]

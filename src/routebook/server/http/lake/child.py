@@ -12,7 +12,7 @@ from routebook.lake.reports import REPORTS, make_report
 from routebook.server.http.lake.messages import Listed, ListedBuild, Query, ReportsAnswer, Result
 
 if TYPE_CHECKING:
-    from routebook.lake.read.reader import Lake
+    from routebook.lake.read.reader import Build, Lake
 
 _lakes: Final["dict[str, Lake]"] = {}
 
@@ -49,7 +49,17 @@ def _list_reports(lake: "Lake") -> ReportsAnswer:
         build=ListedBuild(id=build.id, at=build.at.isoformat(), events=events if isinstance(events, int) else None),
         built_at_ms=int(build.at.timestamp() * 1000),
         reports=[Listed(name=name, title=known.title) for name, known in REPORTS.items()],
+        nameservers=_values(lake, build, "silver.observed", "ns"),
+        clusters=_values(lake, build, "silver.broker_spans", "cluster"),
     )
+
+
+def _values(lake: "Lake", build: "Build", table: str, column: str) -> list[str]:
+    """The distinct values of a column."""
+    if all(known.name != column for known in lake.columns(table, build=build)):
+        return []  # built by an earlier release
+    sql = f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY 1"  # noqa: S608  # own names
+    return lake.cached((build.id, table, column), lambda: [str(row[0]) for row in lake.query(sql, as_of=build.id).rows])
 
 
 def main() -> None:

@@ -52,3 +52,5 @@ class ReportsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     build: ListedBuild
     built_at_ms: int
     reports: list[Listed]
+    nameservers: list[str]  # that a report can be restricted to
+    clusters: list[str]
