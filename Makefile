@@ -6,7 +6,7 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 PYTEST  := $(BIN)/python -m pytest
 
-.PHONY: help setup tools run test test-all soak differential lake fuzz chaos controller-faults attacks reliability reliability-fuzz reliability-attacks reliability-chaos reliability-kills interop console docs demo bench bench-quick check lint types contracts format clean
+.PHONY: help setup tools run test test-all soak differential mutations lake fuzz chaos controller-faults attacks reliability reliability-fuzz reliability-attacks reliability-chaos reliability-kills interop console docs demo bench bench-quick check lint types contracts format clean
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
 
@@ -61,6 +61,9 @@ lake: setup      ## all tests of the lake, with ground truth, kills and a Spark 
 
 differential: setup  ## 20,000 random operations beside the Java NameServer, and its Controller
 	$(PYTEST) tests/interop/test_differential.py tests/interop/test_differential_controller.py --differential-ops 20000
+
+mutations: setup ## 10,000 mutated frames of each of six kinds beside the Java NameServer
+	$(PYTEST) tests/interop/test_mutations.py -s --mutated-frames 10000
 
 fuzz: setup      ## ten minutes of fuzzing, and a million random frames
 	$(PYTEST) tests/fuzz tests/attacks --fuzz-seconds 600 --attack-scale 20

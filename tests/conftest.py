@@ -17,6 +17,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--differential-seed", type=int, help="seed of the operations (default: random; with CI=true always the same)"
     )
     group.addoption("--differential-ops", type=int, default=3000, help="number of random operations (default: 3000)")
+    group.addoption("--mutated-frames", type=int, default=300, help="mutated frames of each kind (default: 300)")
     parser.addoption("--lake-all", action="store_true", help="also run the tests of the lake that take minutes")
     parser.addoption("--programs", action="store_true", help="also run the tests with real third-party programs")
     parser.addoption("--programs-report", metavar="FILE", help="write the results of these tests as JSON")

@@ -14,6 +14,7 @@ from struct import Struct, error
 from routebook.codes import LANGUAGES, VERSION_5_5_0
 from routebook.errors import ProtocolError
 from routebook.wire.command import Command
+from routebook.wire.java_text import decode_utf8
 
 _FIXED = Struct(">hbhiii")
 _INT16 = Struct(">h")
@@ -90,7 +91,7 @@ def _text(frame: bytes, at: int, length: int, *, limit: int) -> tuple[str | None
     end = at + length
     if length < 0 or length > limit or end > len(frame):
         raise ProtocolError(f"text of {length} bytes; at most {min(limit, len(frame) - at)} are possible")
-    return frame[at:end].decode("utf-8", "replace"), end
+    return decode_utf8(frame[at:end]), end
 
 
 def _bytes(text: str) -> bytes:

@@ -21,6 +21,7 @@ from routebook.steps import Steps, finish
 from routebook.wire.fastjson.cursor import JsonError
 from routebook.wire.fastjson.reader import Reader
 from routebook.wire.fastjson.typed import MAX_LOOSE_BYTES, STRICT_FAILURES
+from routebook.wire.java_text import decode_utf8
 from routebook.wire.queue_mapping import decode_mapping
 from routebook.wire.request_bodies import decode_data_version
 
@@ -135,7 +136,7 @@ class _Parts:
 
 
 def _topic(part: bytes) -> TopicConfig:
-    text = part.decode("utf-8", "replace")
+    text = decode_utf8(part)
     words = text.split(" ")
     while words and not words[-1]:
         words.pop()  # Java: String.split drops empty words at the end
@@ -167,6 +168,7 @@ def _filter_servers(part: bytes) -> tuple[str, ...] | None:
 
 
 def _read_names(part: bytes) -> list[str | None] | None:
+    part = decode_utf8(part).encode()  # Java: parses a String
     if not part:
         return None
     if len(part) > MAX_LOOSE_BYTES:

@@ -1,14 +1,16 @@
 """Static-topic mappings as brokers send them: JSON with unquoted numbers as keys of `currIdMap`."""
 
 import re
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
 
 import msgspec
 
 from routebook.model import TopicQueueMappingInfo
 from routebook.wire.fastjson.reader import Reader
 from routebook.wire.fastjson.typed import Fields, Int32, Int64, decode_bean
+
+T = TypeVar("T")
 
 _BARE_KEYS: Final = re.compile(rb'"currIdMap":\{(-?[0-9]+:-?[0-9]+(?:,-?[0-9]+:-?[0-9]+)*+)\}')
 _BARE_KEY: Final = re.compile(rb"(-?[0-9]+):")
@@ -56,16 +58,30 @@ class _SentItem(msgspec.Struct, rename="camel", gc=False):
     time_of_start: Int64 = 0
 
 
-def quote_bare_keys(body: bytes) -> bytes:
-    """The same JSON with quoted keys in each `currIdMap`, for a strict decoder."""
-    if b'"currIdMap":{' not in body:
-        return body
-    return _BARE_KEYS.sub(_quoted, body)
+def decode_with_bare_keys(
+    decode: Callable[[bytes], T | None], mappings: Callable[[T], Iterable[SentMapping | None]]
+) -> Callable[[bytes], T | None]:
+    """A strict decoder for texts with unquoted keys in each `currIdMap`; `mappings` are those of a decoded text.
+
+    Java accepts these keys only where it expects the map: if a quoted map was skipped, the text is not strict.
+    """
+
+    def decode_quoted(body: bytes) -> T | None:
+        if b'"currIdMap":{' not in body:
+            return decode(body)
+        quoted, count = _BARE_KEYS.subn(_quoted, body)
+        sent = decode(quoted)
+        decoded = () if sent is None else mappings(sent)
+        if count != sum(mapping is not None and bool(mapping.curr_id_map) for mapping in decoded):
+            raise msgspec.ValidationError("a currIdMap with unquoted keys in a member that is skipped")
+        return sent
+
+    return decode_quoted
 
 
 def decode_mapping(body: bytes) -> SentMapping | None:
     """Decode a single mapping of a deflated registration."""
-    return decode_bean(quote_bare_keys(body), _decode, MAPPING_FIELDS, SentMapping, what="a TopicQueueMappingInfo")
+    return decode_bean(body, _decode, MAPPING_FIELDS, SentMapping, what="a TopicQueueMappingInfo")
 
 
 def _quoted(match: re.Match[bytes]) -> bytes:
@@ -119,4 +135,4 @@ _ITEM_FIELDS: Final[Fields] = {
 }
 MAPPING_DETAIL_FIELDS: Final[Fields] = {**MAPPING_FIELDS, "hostedQueues": concurrent_int_map(_items)}
 
-_decode = msgspec.json.Decoder(SentMapping | None).decode
+_decode = decode_with_bare_keys(msgspec.json.Decoder(SentMapping | None).decode, lambda sent: (sent,))

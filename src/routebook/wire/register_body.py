@@ -8,7 +8,7 @@
 that is as lenient as fastjson2; the unquoted keys that brokers with static topics write are quoted first.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -27,7 +27,7 @@ from routebook.wire.queue_mapping import (
     MAPPING_FIELDS,
     SentMapping,
     SentMappingDetail,
-    quote_bare_keys,
+    decode_with_bare_keys,
 )
 from routebook.wire.request_bodies import DATA_VERSION_FIELDS, SentDataVersion
 from routebook.wire.topic_blocks import TopicBlock
@@ -69,7 +69,7 @@ def decode_register_body(
         return _settled(old, None, max_topics=max_topics, now_ms=now_ms)
     if _is_deflated(body, compressed=compressed):
         return decode_deflated(body, version=version, max_topics=max_topics, max_inflated=max_inflated, now_ms=now_ms)
-    sent = decode_bean(quote_bare_keys(body), _decode, _BODY_FIELDS, _SentBody, what="a RegisterBrokerBody")
+    sent = decode_bean(body, _decode, _BODY_FIELDS, _SentBody, what="a RegisterBrokerBody")
     if sent is None:
         raise BadRequest("the body of the registration is null")
     return _settled(sent.wrapper, sent.filter_server_list, max_topics=max_topics, now_ms=now_ms)
@@ -116,7 +116,7 @@ def _is_deflated(body: bytes, *, compressed: bool) -> bool:
 def _with_table(table: TopicTable, now_ms: int) -> RegisterBody | None:
     """The rest of the body, decoded, with these topics; None if the body has to be decoded as a whole."""
     try:
-        sent = decode_strictly(quote_bare_keys(table.rest), _decode)
+        sent = decode_strictly(table.rest, _decode)
     except STRICT_FAILURES:
         return None
     if sent is None or sent.wrapper is None or sent.wrapper.topic_config_table != PLACEHOLDER:
@@ -206,7 +206,7 @@ _TOPIC_FIELDS: Final[Fields] = {
 }
 _OLD_FIELDS: Final[Fields] = {
     "dataVersion": lambda reader: reader.bean(DATA_VERSION_FIELDS),
-    "topicConfigTable": lambda reader: reader.map_of(lambda topic: topic.bean(_TOPIC_FIELDS)),
+    "topicConfigTable": lambda reader: reader.map_of(lambda topic: topic.bean(_TOPIC_FIELDS), concurrent=True),
 }
 _WRAPPER_FIELDS: Final[Fields] = {
     **_OLD_FIELDS,
@@ -219,5 +219,15 @@ _BODY_FIELDS: Final[Fields] = {
     "topicConfigSerializeWrapper": lambda reader: reader.bean(_WRAPPER_FIELDS),
 }
 
-_decode = msgspec.json.Decoder(_SentBody | None).decode
+
+def _sent_mappings(sent: _SentBody) -> Iterator[SentMapping | None]:
+    for table in (
+        ()
+        if sent.wrapper is None
+        else (sent.wrapper.topic_queue_mapping_info_map, sent.wrapper.topic_queue_mapping_detail_map)
+    ):
+        yield from (table or {}).values()
+
+
+_decode = decode_with_bare_keys(msgspec.json.Decoder(_SentBody | None).decode, _sent_mappings)
 _decode_old = msgspec.json.Decoder(_SentTopics | None).decode

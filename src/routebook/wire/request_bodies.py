@@ -9,7 +9,7 @@ from routebook.model import DataVersion, QueueData
 from routebook.wire.fastjson.cursor import JsonError
 from routebook.wire.fastjson.reader import Reader
 from routebook.wire.fastjson.typed import Fields, Int32, Int64, decode_bean
-from routebook.wire.queue_mapping import MAPPING_FIELDS, SentMapping, quote_bare_keys
+from routebook.wire.queue_mapping import MAPPING_FIELDS, SentMapping, decode_with_bare_keys
 
 _MAX_DATA_VERSION_BYTES: Final = 4 << 10  # brokers send less than 100
 _MAX_ROUTE_BYTES: Final = 1 << 20  # the queues of a topic on 10,000 brokers
@@ -50,7 +50,7 @@ def decode_topic_route(body: bytes | None) -> list[QueueData] | None:
         return None
     if len(body) > _MAX_ROUTE_BYTES:
         raise TooMuch(f"a TopicRouteData of {len(body)} bytes; the limit is {_MAX_ROUTE_BYTES}", limit="route_bytes")
-    route = decode_bean(quote_bare_keys(body), _decode_route, _ROUTE_FIELDS, _SentRoute, what="a TopicRouteData")
+    route = decode_bean(body, _decode_route, _ROUTE_FIELDS, _SentRoute, what="a TopicRouteData")
     if route is None or route.queue_datas is None:
         return None
     queues: list[QueueData] = []
@@ -149,5 +149,7 @@ _ROUTE_FIELDS: Final[Fields] = {
 _KV_FIELDS: Final[Fields] = {"configTable": lambda reader: reader.map_of(Reader.text_map)}
 
 _decode_data_version = msgspec.json.Decoder(SentDataVersion | None).decode
-_decode_route = msgspec.json.Decoder(_SentRoute | None).decode
+_decode_route = decode_with_bare_keys(
+    msgspec.json.Decoder(_SentRoute | None).decode, lambda sent: (sent.topic_queue_mapping_by_broker or {}).values()
+)
 _decode_kv_file = msgspec.json.Decoder(_KvFile | None).decode

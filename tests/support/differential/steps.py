@@ -5,6 +5,7 @@ behind (Java forgets neither KV namespaces nor static mappings) does not matter.
 """
 
 import json
+import re
 import struct
 import zlib
 from collections.abc import Mapping
@@ -256,7 +257,8 @@ class Raw:
     def gives_opaque(self, opaque: int) -> bool:
         """Whether these bytes contain this number; otherwise the server generated it."""
         is_json = self.content[4:5] == b"\0"
-        return not is_json or opaque in (0, 1) or str(opaque).encode() in self.content
+        number = rb"(?<![0-9])%d(?![0-9])" % opaque
+        return not is_json or opaque in (0, 1) or re.search(number, self.content) is not None
 
     def data(self, tag: str) -> bytes:
         return self.content.replace(PLACEHOLDER.encode(), tag.encode())

@@ -4,14 +4,17 @@ import re
 from typing import Final
 
 from routebook.wire.fastjson.values import unescape
+from routebook.wire.java_text import decode_utf8
 
 QUOTES: Final = b"\"'"
 _END: Final = 0x1A  # after the last byte, as in Java
-_BLANK: Final = rb" \t\n\r\f\x08"
+# Java tests `1L << byte`, which uses six bits of the byte: bytes above 0x7f that end like a blank are blanks, too.
+_BLANK: Final = rb" \t\n\r\f\x08\x88-\x8a\x8c\x8d\xa0\xc8-\xca\xcc\xcd\xe0"
 _BLANKS: Final = re.compile(rb"[" + _BLANK + rb"]*")
 _BLANKS_AND_NULS: Final = re.compile(rb"[" + _BLANK + rb"\x00]*")
 _AFTER_VALUE: Final = re.compile(rb"[" + _BLANK + rb"]*(?:(,)[" + _BLANK + rb"]*)?")
 _COLON: Final = re.compile(rb"[" + _BLANK + rb"]*:[" + _BLANK + rb"]*")
+KNOWN_COLON: Final = re.compile(rb"[ \t\n\r\f\x08]*:[ \t\n\r\f\x08]*")  # after a name that Java expects
 _NULL_OR_EMPTY: Final = re.compile(rb"""null|""|''|"null"|'null'""")
 
 # Text is scanned by lead bytes: invalid UTF-8 can include the closing quote, exactly as in Java.
@@ -30,8 +33,16 @@ _SKIPPED_WORD: Final = re.compile(
     rb"true|false|null|[+-]?(?:[0-9]+[LFDBS]|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]*)(?:[eE](?:[+-]?[0-9]+)?)?[FD]?)"
 )
 
-_BARE_NAME: Final = re.compile(rb"[^" + _BLANK + rb".\-+*/><=!\[\]{}(),:|&\x1a\\]+")
-_BEYOND_BMP: Final = re.compile(rb"[\xf0-\xf7]")
+_BARE_NAME: Final = re.compile(rb"(?:\\(?:u.{4}|x..|[^ux])|[^ \t\n\r\f\x08.\-+*/><=!\[\]{}(),:|&\x1a\\])+", re.DOTALL)
+_SET: Final = re.compile(rb"Set[" + _BLANK + rb"]*")
+# The name of a bean's member; one of at most eight characters is read by another loop in Java.
+_BEAN_NAME: Final = re.compile(rb"(?:[\x00-\x7f]|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2})*+")
+_HASHED_VALUE: Final = re.compile(
+    rb"(?:[\x00-\x7f]|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*+"
+)
+_SHORT_BEAN_NAME: Final = re.compile(rb"(?:[\x00-\x7f]|[\xc2\xc3].){1,8}", re.DOTALL)
+_PACKED_NAME_LENGTH: Final = 8
 
 
 class JsonError(ValueError):
@@ -74,6 +85,14 @@ class Cursor:
                 closers.append(ord("}") if ch == ord("{") else ord("]"))
                 self._next()
                 first = True
+            elif ch == ord("S"):  # Java: Set[…]; the bracket itself is not checked
+                match = _SET.match(data, self._pos)
+                if match is None:
+                    raise self.error("a value is expected")
+                closers.append(ord("]"))
+                self._pos = match.end()
+                self._next()
+                first = True
             else:
                 pattern = _SKIPPED_TEXT.get(ch, _SKIPPED_WORD)
                 match = pattern.match(data, self._pos)
@@ -107,8 +126,17 @@ class Cursor:
         if self._pos < len(self._data) - 1:
             self._pos += 1
         self._blanks(_BLANKS_AND_NULS)
+        self._comment_or_wide()
+
+    def _comment_or_wide(self) -> None:
         if self._at(b"/"):
             self._comment()
+        elif (
+            self._data[self._pos] & 0xF8 == 0xF0
+        ):  # Java: takes four bytes; the next name is compared from the last one
+            if self._pos + 3 >= len(self._data) - 1:
+                raise self.error("the text ends within a character")
+            self._pos += 3
 
     def _comment(self) -> None:
         while self._at(b"/"):
@@ -134,8 +162,7 @@ class Cursor:
             self._comma = True
             self._pos += 1
             self._blanks(_BLANKS_AND_NULS)
-        if self._at(b"/"):
-            self._comment()
+        self._comment_or_wide()
         return True
 
     def _skip(self, ch: bytes) -> bool:
@@ -178,14 +205,15 @@ class Cursor:
         if match is None:
             raise self.error("a text is unterminated or not UTF-8")
         raw = match[1]
-        text = raw.decode("utf-8", "replace")
-        if b"\\" in raw:
-            try:
-                text = unescape(text)
-            except ValueError as why:
-                raise self.error(str(why)) from why
+        text = self._unescaped(raw)
         self._pos = match.end()
         return text
+
+    def _unescaped(self, raw: bytes) -> str:
+        try:
+            return unescape(raw) if b"\\" in raw else decode_utf8(raw)
+        except ValueError as why:
+            raise self.error(str(why)) from why
 
     def _member_name(self) -> str | None:
         """Read a quoted name and its colon; None if there is no quote."""
@@ -196,21 +224,32 @@ class Cursor:
         return name
 
     def _bean_name(self) -> str:
-        """Read the name of a bean's member: quoted, with at most three bytes per character, as in Java."""
-        start = self._pos
-        name = self._member_name()
-        if name is None:
+        """Read the name of a bean's member: quoted, with at most three bytes per character, as in Java.
+
+        Java compares names of up to eight characters as numbers of eight bytes, which NULs at the end do not change.
+        """
+        if self._data[self._pos] not in QUOTES:
             raise self.error("a quoted name is expected")
-        if _BEYOND_BMP.search(self._data, start, self._pos) or "\ufffd" in name:
-            raise self.error("a name has unsupported characters")
+        name = self._hashed_text(_BEAN_NAME)
+        if len(name) <= _PACKED_NAME_LENGTH and name[:1] != "\0":
+            name = name.rstrip("\0")
         return name
+
+    def _hashed_text(self, pattern: re.Pattern[bytes] = _HASHED_VALUE) -> str:
+        """Read text that Java compares by hash, character by character: invalid UTF-8 is an error."""
+        start = self._pos + 1
+        text = self._quoted()
+        raw = self._data[start : self._pos - 1]
+        if not raw.isascii() and not pattern.fullmatch(raw) and not _SHORT_BEAN_NAME.fullmatch(raw):
+            raise self.error("a name has unsupported characters")
+        return text
 
     def _bare_name(self) -> str:
         match = _BARE_NAME.match(self._data, self._pos)
         if match is None:
             raise self.error("a name is expected")
         self._pos = match.end()
-        return match[0].decode("utf-8", "replace")
+        return self._unescaped(match[0])
 
     def _skip_name(self) -> None:
         pattern = _SKIPPED_TEXT.get(self._data[self._pos])
@@ -220,8 +259,8 @@ class Cursor:
         self._pos = match.end()
         self._colon()
 
-    def _colon(self) -> None:
-        match = _COLON.match(self._data, self._pos)
+    def _colon(self, pattern: re.Pattern[bytes] = _COLON) -> None:
+        match = pattern.match(self._data, self._pos)
         if match is None:
             raise self.error("a colon is expected")
         self._pos = match.end()

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
-from routebook.wire.fastjson.cursor import QUOTES
+from routebook.wire.fastjson.cursor import KNOWN_COLON, QUOTES
 from routebook.wire.fastjson.untyped import UntypedReader
 from routebook.wire.fastjson.values import as_text, number_text, to_int32
 
@@ -48,8 +48,10 @@ class Reader(UntypedReader):
             name = self._bean_name()
             read = fields.get(name)
             if read is None:
+                self._colon()
                 self.skip()
             else:
+                self._colon(KNOWN_COLON)
                 found[name] = read(self)
         return found
 
@@ -110,7 +112,7 @@ class Reader(UntypedReader):
         if self._data[self._pos] not in QUOTES:
             return None  # Java: consumes nothing; the text is read as the next member
         single = self._at(b"'")
-        name = self._quoted()
+        name = self._hashed_text()
         if single and len(name) > 8:
             raise self.error("a long name needs double quotes")  # Java: readValueHashCode accepts no others
         self._after_value()
@@ -154,8 +156,8 @@ class Reader(UntypedReader):
         self._skip_comma()
         return found
 
-    def map_of(self, value: Callable[["Reader"], T]) -> dict[str, T] | None:
-        """Java: Map<String, T>."""
+    def map_of(self, value: Callable[["Reader"], T], *, concurrent: bool = False) -> dict[str, T] | None:
+        """Java: Map<String, T>; a ConcurrentMap rejects a null key."""
         if not self._open(b"{"):
             if self._null_or_empty():
                 return None
@@ -170,6 +172,8 @@ class Reader(UntypedReader):
             item = value(self)
             if name is not None:
                 found[name] = item
+            elif concurrent:
+                raise self.error("a key is null")
         self._skip_comma()
         return found
 

@@ -1,5 +1,6 @@
 """Decodes JSON into structs: strictly first, and what fails with the reader that is as lenient as fastjson2."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
 
@@ -17,13 +18,21 @@ Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 Fields: TypeAlias = "Mapping[str, Callable[[Reader], object]]"
 MAX_LOOSE_BYTES: Final = 64 << 10  # Java has no limit; reading such a text costs a microsecond per byte
 MAX_LOOSE_HEADER_BYTES: Final = 16 << 10
+_FOUR_BYTES: Final = re.compile(rb"[\xf0-\xf7]")
 STRICT_FAILURES: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def decode_strictly(body: bytes, decode: Callable[[bytes], T]) -> T:
-    """Decode strict JSON in valid UTF-8, or raise one of STRICT_FAILURES."""
+    """Decode strict JSON in valid UTF-8, or raise one of STRICT_FAILURES.
+
+    Java reads names with a NUL or a character of four bytes differently, so that short texts with one are not strict.
+    """
     if not body.isascii():
         body.decode()  # the strict decoder does not validate skipped text
+        if len(body) <= MAX_LOOSE_BYTES and _FOUR_BYTES.search(body):
+            raise msgspec.ValidationError("a character beyond the basic plane")
+    if len(body) <= MAX_LOOSE_BYTES and b"\\u0000" in body:
+        raise msgspec.ValidationError("an escaped NUL")
     return decode(body)
 
 

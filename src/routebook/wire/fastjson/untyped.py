@@ -29,7 +29,7 @@ class UntypedReader(Cursor):
             return match[0] == b"true"
         if ch in b"-0123456789":
             number = self._number()
-            return type(number) is int and number == 1
+            return type(number) is int and abs(number) == 1  # Java: ignores the sign
         if ch == ord("n"):
             self._null()
             return False
@@ -152,7 +152,7 @@ class UntypedReader(Cursor):
         start = pos + len(quote)
         if quote and data.startswith(quote, start):
             self._pos = start + 1
-            self._after_value()
+            self._comma = self._skip(b",")
             return None
         try:
             value, end = parse_number(data, start)

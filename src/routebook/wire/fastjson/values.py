@@ -4,6 +4,8 @@ import re
 from decimal import Decimal
 from typing import Final, TypeAlias
 
+from routebook.wire.java_text import decode_utf8
+
 Number: TypeAlias = int | float | Decimal
 Value: TypeAlias = "bool | str | Number | list[Value] | dict[Value, Value] | None"
 
@@ -11,8 +13,7 @@ _MAX_EXPONENT: Final = 2047
 _MAX_DIGITS: Final = 4000  # Java: no limit; Python's int() accepts 4300 digits
 _NUMBER: Final = re.compile(rb"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([eE])([+-]?)([0-9]*))?")
 _WORDS: Final = {b"null": None, b"true": True, b"false": False}
-_ESCAPE: Final = re.compile(r"\\(?:u(.{4})|x(..)|(.))", re.DOTALL)
-_HEX4: Final = re.compile(r"[0-9a-fA-F]{4}")
+_ESCAPE: Final = re.compile(rb"\\(?:u(.{4})|x(..)|(.))", re.DOTALL)
 _SHORT_ESCAPES: Final = (
     {str(n): chr(n) for n in range(8)}
     | {"b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "F": "\f", "r": "\r"}
@@ -99,24 +100,35 @@ def as_text(value: Value) -> str:
     return number_text(value)
 
 
-def unescape(text: str) -> str:
-    """Replace escapes; a lone surrogate becomes a question mark."""
-    text = _ESCAPE.sub(_unescaped, text)
+def unescape(raw: bytes) -> str:
+    """The text of bytes with escapes; a lone surrogate becomes a question mark."""
+    parts, begin = list[str](), 0
+    for match in _ESCAPE.finditer(raw):
+        parts += decode_utf8(raw[begin : match.start()]), _unescaped(match)
+        begin = match.end()
+    text = "".join((*parts, decode_utf8(raw[begin:])))
     if _LONE.search(text):
         text = _LONE.sub("?", _PAIR.sub(_joined, text))
     return text
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescaped(match: re.Match[bytes]) -> str:
     wide, narrow, short = match.groups()
     if short is not None:
-        if short not in _SHORT_ESCAPES:
-            raise ValueError(f"unknown escape \\{short}")
-        return _SHORT_ESCAPES[short]
-    digits = wide or "00" + narrow
-    if not _HEX4.fullmatch(digits):
-        raise ValueError(f"an escape needs hexadecimal digits, not {digits!r}")
-    return chr(int(digits, 16))
+        name = short.decode("latin-1")
+        if name not in _SHORT_ESCAPES:
+            raise ValueError(f"unknown escape \\{name}")
+        return _SHORT_ESCAPES[name]
+    number = 0
+    if wide is not None:
+        for byte in wide:  # Java: IOUtils.hexDigit4 takes any bytes for digits
+            number = number << 4 | ((byte & 0xF) + (9 if byte & 0x40 else 0)) & 0xF
+        return chr(number)
+    for byte in narrow:  # Java: other bytes up to `f` are 0, and the table of digits ends there
+        if byte > ord("f"):
+            raise ValueError(f"an escape needs hexadecimal digits, not {narrow!r}")
+        number = number << 4 | (int(chr(byte), 16) if byte in b"0123456789abcdefABCDEF" else 0)
+    return chr(number)
 
 
 def _joined(match: re.Match[str]) -> str:

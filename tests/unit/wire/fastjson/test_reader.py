@@ -9,6 +9,8 @@ from routebook.wire.fastjson.cursor import JsonError
 from routebook.wire.fastjson.reader import Reader
 from routebook.wire.fastjson.values import as_text, number_text, unescape
 
+CODE = {"code": Reader.int32}
+
 
 def read(data: bytes, how: Callable[[Reader], object]) -> object:
     reader = Reader(data)
@@ -37,6 +39,20 @@ def read(data: bytes, how: Callable[[Reader], object]) -> object:
         (b'"0"', Reader.boolean, False),
         (b"1", Reader.boolean, True),
         (b"2", Reader.boolean, False),
+        (b"-1", Reader.boolean, True),  # Java: compares the magnitude
+        (b'{"code\x00\x00":1}', lambda r: r.bean(CODE), {"code": 1}),  # Java: names of up to 8 characters are numbers
+        (b'{"code\\u0000":1}', lambda r: r.bean(CODE), {"code": 1}),
+        (b'{"x":Set[1,{"a":2}],"code":1}', lambda r: r.bean(CODE), {"code": 1}),
+        (b'{"code":"",\x00"x":1}', lambda r: r.bean(CODE), {"code": 0}),
+        (b'{"x":"1"\x89,"code":1}', lambda r: r.bean(CODE), {"code": 1}),  # Java: 0x89 & 63 is a tab
+        (b'{"x\xef\xbf\xbd":2,"code":1}', lambda r: r.bean(CODE), {"code": 1}),
+        (
+            b'{"y":{"x":1}\xf0\x9d,"code":1}',
+            lambda r: r.bean({**CODE, "y": Reader.text_map}),
+            {"y": {"x": "1"}, "code": 1},
+        ),
+        (b'"J\xf0\x9d\x84\x9e"', lambda r: r.enum(("JAVA",)), None),
+        (b"{\\n:1}", Reader.string, '{"\\n":1}'),
         (b"null", Reader.boolean, False),
         (b"[true]", Reader.boolean, True),
         (b'["a",5,null]', Reader.strings, ["a", "5", None]),
@@ -75,6 +91,13 @@ def test_typed_reading(data: bytes, how: Callable[[Reader], object], expected: o
         (b'{"a":1,}', Reader.skip),
         (b'{"a":1 "b":2}', Reader.skip),
         (b'"\\q"', Reader.skip),
+        (b'{"x\xf0\x9d\x84\x9e":2,"code":1}', lambda r: r.bean(CODE)),
+        (b'{"x\xc5y":2,"code":1}', lambda r: r.bean(CODE)),
+        (b'{"x":{0:0},"code":1}', lambda r: r.bean(CODE)),
+        (b'{"code":1}\xf3', lambda r: r.bean(CODE)),
+        (b'{"code":\x8a1}', lambda r: r.bean(CODE)),
+        (b'"JA\xd3A"', lambda r: r.enum(("JAVA",))),
+        (b"{null:1}", lambda r: r.map_of(Reader.int32, concurrent=True)),
     ],
 )
 def test_refused(data: bytes, how: Callable[[Reader], object]) -> None:
@@ -110,6 +133,7 @@ def test_nested_values_become_compact_text() -> None:
 
 
 def test_escapes() -> None:
-    assert unescape(r"\x41\u0042\7\'\"\~\F") == "AB\x07'\"~\f"
+    assert unescape(rb"\x41\u0042\7\'\"\~\F") == "AB\x07'\"~\f"
+    assert unescape(rb"\uu00e\x4Gx") == "\ue00e@x"  # Java: any bytes are digits of \u, and other bytes are 0 after \x
     with pytest.raises(ValueError, match="hexadecimal"):
-        unescape(r"\uzzzz")
+        unescape(rb"\xzz")
