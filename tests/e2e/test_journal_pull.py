@@ -5,6 +5,8 @@ from pathlib import Path
 import httpx
 
 from routebook.archive.store import ArchiveStore
+from routebook.lake.config import lake_config
+from routebook.lake.journal_sources import folders_of
 from tests.e2e.test_archive import events
 from tests.support.process import Process, serving
 
@@ -32,6 +34,9 @@ def test_finished_segments_are_mirrored_into_an_archive(tmp_path: Path) -> None:
             mirror = Process("journal", "mirror", http, "--to", url)
             assert mirror.wait() == 0, mirror.log
             assert mirror.out.split()[-2] == expected
+        (folder,) = folders_of(http, lake_config(tmp_path / "lake"))  # what `lake build --journal HTTP` reads
+        assert folder == f"{tmp_path}/lake/journals/{listed['ns']}"
+        assert [file.read_bytes() for file in Path(folder).iterdir()] == [whole.content]
         assert ns.stop() == 0
     (name,) = ArchiveStore(url).nameservers()
     assert name == listed["ns"]

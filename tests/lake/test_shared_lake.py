@@ -16,7 +16,7 @@ from tests.support.lake import line, write_rolled
 from tests.support.process import serving
 from tests.support.shared_lake import SharedLake, shared_lake
 
-pytestmark = [pytest.mark.slow, pytest.mark.java, pytest.mark.lake_long]
+pytestmark = [pytest.mark.slow, pytest.mark.java]
 
 
 @pytest.fixture
