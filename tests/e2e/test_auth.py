@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from routebook.client.signing import Credentials
+from routebook.client.signing import signed as sign_fields
 from tests.support.certificates import Authority
 from tests.support.process import Process, serving, start
 from tests.support.remoting import Client, get_kv, put_kv, register, route
@@ -321,3 +323,35 @@ def test_classes_that_need_tls_are_denied_without_it(tmp_path: Path) -> None:
             while len(answer) < length:
                 answer += encrypted.recv(length - len(answer))
             assert Reply.parse(length.to_bytes(4, "big") + answer).code == 0
+
+
+def stamped(request: Request, access_key: str) -> Request:
+    """Signed as Routebook's own programs do."""
+    keys = Credentials(access_key=access_key, secret_key=SECRETS[access_key])
+    return replace(request, ext=sign_fields(request.ext or {}, request.body, keys, code=request.code))
+
+
+def test_a_stamped_request_is_accepted_once_and_for_its_code_only(server: Authenticated) -> None:
+    put = stamped(put_kv("stamped", "v"), "ops-key")
+    with Client(server.process.address) as client:
+        assert client.ask(replace(put, code=102)).code == 16  # the signature alone would allow it
+        assert client.ask(put).code == 0
+        again = client.ask(put)
+        assert (again.code, again.remark) == (
+            16,
+            "authentication failed: the request was received before: it may be a replay",
+        )
+        fields = {**(put.ext or {}), "RoutebookStamp": None}
+        assert client.ask(replace(put, ext={name: value for name, value in fields.items() if value})).code == 16
+        assert client.ask(stamped(put_kv("stamped", "v"), "ops-key")).code == 0
+
+
+def test_classes_that_need_a_stamp(tmp_path: Path) -> None:
+    file = identities_file(tmp_path / "ids.toml")
+    settings = {"routebook.auth.file": file, "routebook.auth.requireStamp": "admin_write"}
+    with serving(tmp_path / "home", settings=settings) as process, Client(process.address) as client:
+        denied = client.ask(signed(put_kv("k", "v"), "ops-key"))
+        assert denied.code == 16
+        assert "needs a stamped signature (routebook.auth.requireStamp)" in (denied.remark or "")
+        assert client.ask(stamped(put_kv("k", "v"), "ops-key")).code == 0
+        assert client.ask(signed(ROUTE, "client")).code == 17  # route_read is not listed

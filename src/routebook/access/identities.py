@@ -51,12 +51,12 @@ class Identities:
             matches = False
         return entry.identity if matches and entry is not _UNKNOWN else None
 
-    def verify(self, access_key: str, content: bytes, signature: str) -> Identity | None:
+    def verify(self, access_key: str, content: bytes, signature: str, *, digest: str = "sha1") -> Identity | None:
         """The identity that signed this content."""
         entry = self._by_access_key.get(access_key)
         if entry is None or entry.secret is None:  # no constant time needed: access keys are public
             return None
-        expected = sign(content, entry.secret)
+        expected = sign(content, entry.secret, digest=digest)
         matches = hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogatepass"))
         return entry.identity if matches else None
 

@@ -3,7 +3,8 @@
 signature = base64(HMAC-SHA1(secret key, values of all extFields in the order of their names, then the body))
 
 Java: AclClientRPCHook, AclSigner, and DefaultAuthenticationContextBuilder for the server's side. Neither names nor the
-request code are signed, and there is no nonce: whoever can read the traffic can replay a request. TLS prevents that.
+request code are signed, and there is no nonce: whoever can read the traffic can replay a request. TLS prevents that,
+and so does a stamp (`stamp.py`).
 """
 
 from base64 import b64encode
@@ -27,11 +28,11 @@ def content_of(ext: Mapping[str, str | None], body: bytes | None, *, version: in
     return _utf8("".join([ext[name] or "" for name in names if name not in unsigned])) + (body or b"")
 
 
-def sign(content: bytes, secret: str) -> str:
+def sign(content: bytes, secret: str, *, digest: str = "sha1") -> str:
     """The signature, encoded for the header field."""
     import hmac  # noqa: PLC0415 - few sign, and it costs
 
-    return b64encode(hmac.digest(_utf8(secret), content, "sha1")).decode()
+    return b64encode(hmac.digest(_utf8(secret), content, digest)).decode()
 
 
 def _java_order(name: str) -> bytes:

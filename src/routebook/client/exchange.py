@@ -75,7 +75,6 @@ class Exchange:
         """Return the first response and its address. A one-way request is complete when it is sent."""
         if self._closed:
             raise UsageError("this client is closed")
-        command = self._stamped(command)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_s
         failures: list[ConnectionFailed] = []
@@ -102,13 +101,13 @@ class Exchange:
         await asyncio.gather(*(line.aclose() for line in self._lines.values()))
 
     def _stamped(self, command: Command) -> Command:
-        """Return a copy with a new opaque, signed if there are credentials."""
+        """Return a copy with a new opaque, signed if there are credentials: a signed request is accepted once."""
         ext = command.ext
         if self._credentials is not None:
             from routebook.client.signing import signed  # noqa: PLC0415 - not needed without credentials
 
             given = {name: value for name, value in (ext or {}).items() if value is not None}
-            ext = {**signed(given, command.body, self._credentials)}
+            ext = {**signed(given, command.body, self._credentials, code=command.code)}
         return msgspec.structs.replace(command, opaque=next(self._opaques) % _OPAQUES, ext=ext)
 
     async def _attempt(self, line: Line, command: Command, until: float) -> Command:
@@ -125,6 +124,7 @@ class Exchange:
         return await self._send(line, command, until)
 
     async def _send(self, line: Line, command: Command, until: float) -> Command:
+        command = self._stamped(command)
         link: Link | None = None
         received = 0
         started = asyncio.get_running_loop().time()

@@ -6,11 +6,14 @@ Java: AclClientRPCHook and AclSigner of rocketmq-client 5.5.0. That hook sends n
 send ALIYUN, CLOUD or ALL and sign it like any other field: `channel` is for servers that require it.
 """
 
+import secrets
+import time
 from collections.abc import Mapping
 
 import msgspec
 
 from routebook.access.signature import ACCESS_KEY, CHANNEL, SECURITY_TOKEN, SIGNATURE, content_of, sign
+from routebook.access.stamp import STAMP, make_stamp
 from routebook.errors import UsageError
 
 
@@ -31,12 +34,23 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
         return f"Credentials(access_key={self.access_key!r}, secret_key=…)"
 
 
-def signed(ext: Mapping[str, str] | None, body: bytes | None, credentials: Credentials) -> dict[str, str]:
-    """Return the extFields with the access key and the signature over them and the body."""
+def signed(
+    ext: Mapping[str, str] | None, body: bytes | None, credentials: Credentials, *, code: int | None = None
+) -> dict[str, str]:
+    """Return the extFields with the access key and the signature over them and the body; with `code` also a stamp."""
     fields = {**(ext or {}), ACCESS_KEY: credentials.access_key}
     if credentials.security_token is not None:
         fields[SECURITY_TOKEN] = credentials.security_token
     if credentials.channel is not None:
         fields[CHANNEL] = credentials.channel
+    if code is not None:
+        fields[STAMP] = make_stamp(
+            fields,
+            body,
+            code=code,
+            secret=credentials.secret_key,
+            now_ms=time.time_ns() // 1_000_000,
+            nonce=secrets.token_urlsafe(12),
+        )
     fields[SIGNATURE] = sign(content_of(fields, body), credentials.secret_key)
     return fields

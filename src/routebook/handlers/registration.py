@@ -7,6 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from routebook.access.decision import named
+from routebook.access.stamp import STAMP
 from routebook.access.topic_ownership import may_announce
 from routebook.codes import ORDER_TOPIC_NAMESPACE
 from routebook.errors import BadRequest, Denied
@@ -28,7 +29,7 @@ _MAPPING_VERSION: Final = re.compile(
 )
 _HEAD_BYTES: Final = 1024
 REGISTRATION_FAILED: Final = "register broker failed"  # Java's remark, without the reason
-_NOT_CONTENT: Final = ("bodyCrc32", "Signature", "AccessKey", "SecurityToken")
+_NOT_CONTENT: Final = ("bodyCrc32", "Signature", "AccessKey", "SecurityToken", STAMP)
 
 
 def register_broker(ns: NameServer, command: Command, caller: Caller, now_ms: int) -> Outcome:

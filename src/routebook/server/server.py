@@ -163,7 +163,14 @@ class Server:
             from routebook.server.access.authorize import AccessRules, Authorizer  # noqa: PLC0415  only if needed
 
             rules = AccessRules(lambda command: NEEDED.get(command.code, ()), partial(target_of, self.nameserver))
-            authorizer = Authorizer(self.access, rules, self.denials, require_tls=settings.auth_require_tls)
+            authorizer = Authorizer(
+                self.access,
+                rules,
+                self.denials,
+                wall_ms=clock.wall_ms,
+                require_tls=settings.auth_require_tls,
+                require_stamp=settings.auth_require_stamp,
+            )
         turns = Turns()
         return Port(
             NameServerService(self.nameserver, self._effects, clock.now_ms, turns=turns, event_log=event_log),

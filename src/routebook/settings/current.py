@@ -191,6 +191,7 @@ class Settings:
         )
         self.auth_file = text["routebook.auth.file"] or None
         self.auth_require_tls = frozenset(word for word in text["routebook.auth.requireTls"].split(",") if word)
+        self.auth_require_stamp = frozenset(word for word in text["routebook.auth.requireStamp"].split(",") if word)
         self.proxy_networks = tuple(
             ip_network(network.strip()) for network in text["routebook.proxyNetworks"].split(",") if network.strip()
         )

@@ -21,6 +21,8 @@ ROUTEBOOK_SETTINGS: Final = (
          "identities and their rights, a file of mode 0600; empty: no authentication. See docs/security.md"),
         ("routebook.auth.requireTls", _CLASSES, "", How.FIXED,
          "classes of requests that are denied on the NameServer port without TLS; needs `routebook.auth.file`"),
+        ("routebook.auth.requireStamp", _CLASSES, "", How.FIXED,
+         "classes of requests that are denied if their signature has no time and nonce; needs `routebook.auth.file`"),
         ("routebook.proxyNetworks", Networks(), "", How.FIXED,
          "load balancers whose PROXY header is trusted for limits and the networks of identities"),
         ("routebook.limits.connections", _SIZE, 50_000, How.FIXED,

@@ -161,5 +161,5 @@ class LiveConnection:
         if self._credentials is None:
             return msgspec.structs.replace(command, opaque=opaque)
         given = {name: value for name, value in (command.ext or {}).items() if value is not None}
-        ext: dict[str, str | None] = {**signed(given, command.body, self._credentials)}
+        ext: dict[str, str | None] = {**signed(given, command.body, self._credentials, code=command.code)}
         return msgspec.structs.replace(command, opaque=opaque, ext=ext)

@@ -9,6 +9,7 @@ from routebook.access.decision import NOTHING, Target, decide
 from routebook.access.identities import Identities
 from routebook.access.identity import Identity
 from routebook.access.signature import ACCESS_KEY, SIGNATURE, content_of
+from routebook.access.stamp import STAMP, SeenStamps, read_stamp, stamped_content
 from routebook.codes import ResponseCode
 from routebook.errors import RequestError
 from routebook.server.access.denials import Denials
@@ -43,13 +44,23 @@ class Authorizer:
     """Finds the identity of each request and checks its permissions. Exists only if authentication is on."""
 
     def __init__(
-        self, file: IdentitiesFile, rules: AccessRules, denials: Denials, *, require_tls: frozenset[str] = frozenset()
+        self,
+        file: IdentitiesFile,
+        rules: AccessRules,
+        denials: Denials,
+        *,
+        wall_ms: Callable[[], int],
+        require_tls: frozenset[str] = frozenset(),
+        require_stamp: frozenset[str] = frozenset(),
     ) -> None:
-        """Requests that need a class of `require_tls` are denied without TLS."""
+        """Requests that need a class of `require_tls` are denied without TLS, of `require_stamp` without a stamp."""
         self._file = file
         self._rules = rules
         self._denials = denials
         self._require_tls = require_tls
+        self._require_stamp = require_stamp
+        self._wall_ms = wall_ms
+        self._stamps = SeenStamps(wall_ms())
         self._permits: dict[str | None, Permit] = {}  # of one set of identities
 
     def authorize(
@@ -70,6 +81,9 @@ class Authorizer:
         if wrong is None and not is_tls and self._require_tls:
             encrypted = [access for access in needed if access in self._require_tls and found.may(access)]
             wrong = f"{encrypted[0]} needs TLS (routebook.auth.requireTls)" if encrypted else None
+        if wrong is None and self._require_stamp and not certificate_names and (command.ext or {}).get(STAMP) is None:
+            stamped = [access for access in needed if access in self._require_stamp and found.may(access)]
+            wrong = f"{stamped[0]} needs a stamped signature (routebook.auth.requireStamp)" if stamped else None
         if wrong is None:
             return found
         self._denials.denied(code=command.code, why=wrong, peer=peer, who=found.name)
@@ -90,6 +104,19 @@ class Authorizer:
     def is_in_force(self, permit: Permit) -> bool:
         return permit.identities is self._file.identities
 
+    def _stamp_problem(self, command: Command, access_key: str) -> str | None:
+        """What is wrong with the stamp of a signed request, if it has one."""
+        ext = command.ext or {}
+        text = ext.get(STAMP)
+        if text is None:
+            return None
+        stamp = read_stamp(text)
+        if stamp is not None:
+            content = stamped_content(ext, command.body, code=command.code, time_ms=stamp.time_ms, nonce=stamp.nonce)
+            if self._file.identities.verify(access_key, content, stamp.mac, digest="sha256") is not None:
+                return self._stamps.problem(access_key, stamp, self._wall_ms())
+        return "the stamp does not belong to this request"
+
     def _identify(self, command: Command, certificate_names: tuple[str, ...]) -> Identity | tuple[str, str]:
         """Return the identity, or the remark for the peer and the reason for the record."""
         identities = self._file.identities
@@ -103,7 +130,10 @@ class Authorizer:
                 )
             content = content_of(ext, command.body, version=command.version)
             signer = identities.verify(access_key, content, ext.get(SIGNATURE) or "")
-            return signer or (_WRONG_SIGNATURE, f"the signature of {access_key} is wrong")
+            if signer is None:
+                return _WRONG_SIGNATURE, f"the signature of {access_key} is wrong"
+            problem = self._stamp_problem(command, access_key)
+            return signer if problem is None else (f"authentication failed: {problem}", f"{access_key}: {problem}")
         found = identities.by_certificate(certificate_names) or identities.anonymous
         if found is not None:  # clients sign for brokers, with keys that this NameServer does not have
             return found

@@ -100,7 +100,7 @@ class ControllerNode:
             from routebook.server.access.authorize import AccessRules, Authorizer  # noqa: PLC0415  only if needed
 
             rules = AccessRules(needed, lambda command: target_of(self.service.machine.sets, command))
-            authorizer = Authorizer(access, rules, denials)
+            authorizer = Authorizer(access, rules, denials, wall_ms=clock.wall_ms)
         self.port = Port(
             ControllerPortService(
                 self.service,
