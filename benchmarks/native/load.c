@@ -1,6 +1,6 @@
 /* Load generator: sends requests to a NameServer and measures the latency of the answers.
  *
- *   load --port P --plan FILE [--connections N] [--depth D] [--rate R] [--seconds S] [--warmup S]
+ *   load --port P --plan FILE [--connections N] [--depth D] [--rate R] [--seconds S] [--warmup S] [--answer CODE]
  *   load --port P --plan FILE --connections N --brokers on
  *
  * Closed loop: every connection keeps D requests in flight.
@@ -9,7 +9,9 @@
  *
  * The plan holds complete frames in which only the opaque is overwritten (all numbers little-endian):
  *   bodies u32, then for each: size u32, bytes
- *   frames u32, then for each: head size u32, place of the 9-digit opaque in it u32, body i32 (-1: none), head bytes
+ *   frames u32, then for each: head size u32, place of the opaque in it u32, body i32 (-1: none), head bytes
+ * The opaque has 9 digits, or 4 bytes in a binary header. --answer is the code that answers must have (0).
+ * With -DTLS the connections use TLS and do not verify the certificate.
  * Every connection sends all frames in turn, each connection with its own start.
  *
  * As brokers (--brokers on) the connections stay open, because a broker needs its connection. Each line on standard
@@ -21,6 +23,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -28,6 +31,10 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef TLS
+#include <openssl/ssl.h>
+#endif
 
 #include "histogram.h"
 #include "wire.h"
@@ -37,6 +44,11 @@
 #define FIRST_OPAQUE 100000000L
 #define OPEN_DEPTH 8192 /* maximum requests in flight of one connection in an open loop */
 #define HEAD_ROOM 8192
+#ifdef TLS
+#define IS_TLS 1
+#else
+#define IS_TLS 0
+#endif
 
 struct frame {
     const unsigned char *head;
@@ -45,6 +57,9 @@ struct frame {
 };
 
 struct connection {
+#ifdef TLS
+    SSL *tls;
+#endif
     int fd, writable;
     uint32_t next;               /* next frame to send */
     uint32_t *slots, free_slots; /* stack of free slots */
@@ -56,7 +71,7 @@ struct connection {
 };
 
 static struct {
-    int port, connections, depth, brokers;
+    int port, connections, depth, brokers, answer;
     double rate, seconds, warmup;
     const char *plan;
 } options = {.connections = 1, .depth = 1, .seconds = 1};
@@ -100,6 +115,49 @@ static void read_plan(void) {
 #undef TAKE
 }
 
+/* The bytes of a connection; -1 and EAGAIN: not now. */
+#ifdef TLS
+static void secure(struct connection *connection) {
+    static SSL_CTX *context;
+    if (context == NULL) {
+        context = SSL_CTX_new(TLS_client_method());
+        SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    }
+    connection->tls = SSL_new(context);
+    SSL_set_fd(connection->tls, connection->fd);
+    if (SSL_connect(connection->tls) != 1) {
+        fprintf(stderr, "TLS handshake failed\n");
+        exit(1);
+    }
+    fcntl(connection->fd, F_SETFL, fcntl(connection->fd, F_GETFL) | O_NONBLOCK);
+}
+
+static ssize_t result(struct connection *connection, int done) {
+    if (done > 0) return done;
+    int error = SSL_get_error(connection->tls, done);
+    errno = error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? EAGAIN : ECONNRESET;
+    return -1;
+}
+
+static ssize_t send_some(struct connection *connection, const void *data, size_t size) {
+    return result(connection, SSL_write(connection->tls, data, (int)size));
+}
+
+static ssize_t read_some(struct connection *connection, void *data, size_t size) {
+    return result(connection, SSL_read(connection->tls, data, (int)size));
+}
+#else
+static void secure(struct connection *connection) { (void)connection; }
+
+static ssize_t send_some(struct connection *connection, const void *data, size_t size) {
+    return send(connection->fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static ssize_t read_some(struct connection *connection, void *data, size_t size) {
+    return recv(connection->fd, data, size, MSG_DONTWAIT);
+}
+#endif
+
 static void want(struct connection *connection, uint32_t events) {
     struct epoll_event event = {.events = events, .data.ptr = connection};
     epoll_ctl(poller, EPOLL_CTL_MOD, connection->fd, &event);
@@ -113,6 +171,7 @@ static void open_connection(uint32_t n) {
     connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(connection->fd, (struct sockaddr *)&address, sizeof address)) fail("connect");
     setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    secure(connection);
     connection->next = (uint32_t)((uint64_t)n * frame_count / (uint64_t)options.connections);
     connection->slots = grown(NULL, (size_t)slot_count * sizeof *connection->slots);
     connection->due_ns = grown(NULL, (size_t)slot_count * sizeof *connection->due_ns);
@@ -151,7 +210,8 @@ static void ask(struct connection *connection, uint64_t due) {
     size_t at = connection->out_size;
     put(connection, frame->head, frame->head_size);
     long opaque = FIRST_OPAQUE + slot;
-    for (int digit = OPAQUE_DIGITS - 1; digit >= 0; digit--, opaque /= 10)
+    if (frame->head[4] == 1) put_be32(connection->out + at + frame->opaque_at, (uint32_t)opaque);
+    else for (int digit = OPAQUE_DIGITS - 1; digit >= 0; digit--, opaque /= 10)
         connection->out[at + frame->opaque_at + (size_t)digit] = (unsigned char)('0' + opaque % 10);
     if (frame->body >= 0) put(connection, bodies[frame->body], body_sizes[frame->body]);
     sent++;
@@ -160,7 +220,7 @@ static void ask(struct connection *connection, uint64_t due) {
 static void flush_out(struct connection *connection) {
     while (connection->out_at < connection->out_size) {
         size_t left = connection->out_size - connection->out_at;
-        ssize_t done = send(connection->fd, connection->out + connection->out_at, left, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t done = send_some(connection, connection->out + connection->out_at, left);
         if (done < 0 && errno == EAGAIN) {
             if (connection->writable) want(connection, EPOLLIN | EPOLLOUT);
             connection->writable = 0;
@@ -177,12 +237,14 @@ static void flush_out(struct connection *connection) {
 static void take_answer(struct connection *connection, uint64_t now) {
     const char *header = (const char *)connection->head + 8;
     size_t size = connection->head_size - 8;
-    long slot = json_number(header, size, "\"opaque\":", -1) - FIRST_OPAQUE;
+    int binary = connection->head[4] == 1;
+    long slot = (binary ? (long)be32(connection->head + 13) : json_number(header, size, "\"opaque\":", -1)) - FIRST_OPAQUE;
+    long code = binary ? (long)(be32(connection->head + 8) >> 16) : json_number(header, size, "\"code\":", 0);
     if (slot < 0 || slot >= slot_count || connection->due_ns[slot] == 0) {
         fprintf(stderr, "an answer that belongs to no request: %.*s\n", (int)size, header);
         exit(1);
     }
-    if (json_number(header, size, "\"code\":", 0) != 0) failed++;
+    if (code != options.answer) failed++;
     uint64_t due = connection->due_ns[slot];
     connection->due_ns[slot] = 0;
     connection->slots[connection->free_slots++] = (uint32_t)slot;
@@ -220,14 +282,16 @@ static void take(struct connection *connection, const unsigned char *data, size_
 
 static void receive(struct connection *connection) {
     static unsigned char scratch[READ_BYTES];
-    ssize_t got = recv(connection->fd, scratch, READ_BYTES, MSG_DONTWAIT);
-    if (got < 0 && errno == EAGAIN) return;
-    if (got <= 0) {
-        fprintf(stderr, "the server closed a connection after %llu answers\n", (unsigned long long)answered);
-        exit(1);
-    }
-    got_bytes += (uint64_t)got;
-    take(connection, scratch, (size_t)got, now_ns());
+    do { /* TLS returns one record at a time, and epoll does not see what it holds */
+        ssize_t got = read_some(connection, scratch, READ_BYTES);
+        if (got < 0 && errno == EAGAIN) return;
+        if (got <= 0) {
+            fprintf(stderr, "the server closed a connection after %llu answers\n", (unsigned long long)answered);
+            exit(1);
+        }
+        got_bytes += (uint64_t)got;
+        take(connection, scratch, (size_t)got, now_ns());
+    } while (IS_TLS);
 }
 
 static void receive_until(uint64_t until_ns, uint64_t now) {
@@ -334,6 +398,7 @@ static void read_options(int argc, char **argv) {
         else if (!strcmp(name, "--rate")) options.rate = atof(value);
         else if (!strcmp(name, "--seconds")) options.seconds = atof(value);
         else if (!strcmp(name, "--warmup")) options.warmup = atof(value);
+        else if (!strcmp(name, "--answer")) options.answer = atoi(value);
         else if (!strcmp(name, "--brokers")) options.brokers = !strcmp(value, "on");
         else options.port = -1;
     }

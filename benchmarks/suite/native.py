@@ -35,16 +35,18 @@ class LoadError(RuntimeError):
     """The load generator failed to build, ended early, or got no answer."""
 
 
-def program(name: str) -> Path:
+def program(name: str, *, tls: bool = False) -> Path:
     """Build the program if needed and return its path, which contains a hash of its sources."""
-    digest = hashlib.sha256(repr(_FLAGS).encode())
+    flags = (*_FLAGS, "-DTLS") if tls else _FLAGS
+    digest = hashlib.sha256(repr(flags).encode())
     for source in (SOURCE / f"{name}.c", *sorted(SOURCE.glob("*.h"))):
         digest.update(source.read_bytes())
     built = CACHE / "native" / f"{name}-{digest.hexdigest()[:12]}"
     if not built.exists():
         built.parent.mkdir(parents=True, exist_ok=True)
         part = built.with_suffix(".part")
-        command = ["gcc", *_FLAGS, "-o", str(part), str(SOURCE / f"{name}.c")]
+        libraries = ["-lssl", "-lcrypto"] if tls else []  # with the headers of OpenSSL
+        command = ["gcc", *flags, "-o", str(part), str(SOURCE / f"{name}.c"), *libraries]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise LoadError(f"gcc failed to build {name}.c:\n{done.stderr}")
@@ -52,9 +54,12 @@ def program(name: str) -> Path:
     return built
 
 
-def run_load(port: int, plan: Path, **options: float) -> Load:
-    """Run once with `connections`, `depth`, `seconds`, `warmup`, and `rate` for an open loop. All answers must be 0."""
-    command = [str(program("load")), "--port", str(port), "--plan", str(plan)]
+def run_load(port: int, plan: Path, *, tls: bool = False, **options: float) -> Load:
+    """Run once with `connections`, `depth`, `seconds`, `warmup`, and `rate` for an open loop.
+
+    All answers must have the code `answer`, by default 0.
+    """
+    command = [str(program("load", tls=tls)), "--port", str(port), "--plan", str(plan)]
     for name, value in options.items():
         command += [f"--{name}", f"{value:g}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -62,7 +67,7 @@ def run_load(port: int, plan: Path, **options: float) -> Load:
         raise LoadError(f"load: {done.stderr.strip()}")
     load = Load(**json.loads(done.stdout))
     if load.failed:
-        raise LoadError(f"{load.failed} of {load.answered} requests were not answered with 0")
+        raise LoadError(f"{load.failed} of {load.answered} requests were not answered as expected")
     return load
 
 

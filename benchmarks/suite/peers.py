@@ -147,14 +147,14 @@ class Server:
         self.stop()
 
 
-def routebook(*options: str, http: str = "127.0.0.1:0") -> Server:
+def routebook(*options: str, http: str = "127.0.0.1:0", environment: Mapping[str, str] | None = None) -> Server:
     """Routebook with its defaults: journal, history, metrics and HTTP."""
 
     def command(port: int, home: Path) -> list[str]:
         listen = ["--listen", f"127.0.0.1:{port}", "--http", http, "--home", str(home / "home")]
         return [sys.executable, "-m", "routebook", "serve", *listen, *options]
 
-    return Server("routebook", command)
+    return Server("routebook", command, environment=environment)
 
 
 def java() -> Server:

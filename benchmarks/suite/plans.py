@@ -4,24 +4,49 @@ import json
 import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from routebook.access.signature import ACCESS_KEY, SIGNATURE, content_of, sign
 from routebook.wire.codec import encode
-from routebook.wire.command import Command
+from routebook.wire.command import Command, SerializeType
 
 _OPAQUE = 100_000_000  # nine digits, overwritten by the generator
 _MARK = b'"opaque":'
+_BINARY_OPAQUE_AT = 13
 
 
-def look_ups(path: Path, topics: Sequence[str]) -> Path:
-    """Write a plan that looks up each topic in turn."""
-    frames = [encode(Command(code=105, opaque=_OPAQUE, ext={"topic": topic})) for topic in topics]
+class Credentials(NamedTuple):
+    """With which requests are signed."""
+
+    access_key: str
+    secret: str
+
+
+def look_ups(
+    path: Path,
+    topics: Sequence[str],
+    *,
+    serialize_type: SerializeType = SerializeType.JSON,
+    credentials: Credentials | None = None,
+) -> Path:
+    """Write a plan that looks up each topic in turn, signed with an access key and a secret if they are given."""
+    frames = []
+    for topic in topics:
+        ext = _signed({"topic": topic}, None, credentials)
+        frames.append(encode(Command(code=105, opaque=_OPAQUE, ext=ext), serialize_type))
     _write(path, [], ((frame, -1) for frame in frames))
     return path
 
 
-def registrations(path: Path, bodies: Sequence[bytes], brokers: Iterable[tuple[int, int]]) -> Path:
+def registrations(
+    path: Path,
+    bodies: Sequence[bytes],
+    brokers: Iterable[tuple[int, int]],
+    *,
+    credentials: Credentials | None = None,
+) -> Path:
     """Write a plan of registrations; `brokers` are pairs of broker number and index in `bodies`."""
-    _write(path, bodies, ((_registration_head(broker, len(bodies[body])), body) for broker, body in brokers))
+    _write(path, bodies, ((_registration_head(broker, bodies[body], credentials), body) for broker, body in brokers))
     return path
 
 
@@ -69,9 +94,17 @@ def registration_fields(broker: int) -> dict[str, str | None]:
     }
 
 
-def _registration_head(broker: int, body_size: int) -> bytes:
-    head = encode(Command(code=103, opaque=_OPAQUE, ext=registration_fields(broker)))
-    return struct.pack(">i", len(head) - 4 + body_size) + head[4:]
+def _registration_head(broker: int, body: bytes, credentials: Credentials | None) -> bytes:
+    ext = _signed(registration_fields(broker), body, credentials)
+    head = encode(Command(code=103, opaque=_OPAQUE, ext=ext))
+    return struct.pack(">i", len(head) - 4 + len(body)) + head[4:]
+
+
+def _signed(ext: dict[str, str | None], body: bytes | None, credentials: Credentials | None) -> dict[str, str | None]:
+    if credentials is not None:
+        ext[ACCESS_KEY] = credentials.access_key
+        ext[SIGNATURE] = sign(content_of(ext, body), credentials.secret)
+    return ext
 
 
 def _write(path: Path, bodies: Sequence[bytes], frames: Iterable[tuple[bytes, int]]) -> None:
@@ -83,5 +116,6 @@ def _write(path: Path, bodies: Sequence[bytes], frames: Iterable[tuple[bytes, in
             file.write(body)
         file.write(struct.pack("<I", len(heads)))
         for head, body_number in heads:
-            file.write(struct.pack("<IIi", len(head), head.index(_MARK) + len(_MARK), body_number))
+            opaque_at = _BINARY_OPAQUE_AT if head[4] else head.index(_MARK) + len(_MARK)
+            file.write(struct.pack("<IIi", len(head), opaque_at, body_number))
             file.write(head)

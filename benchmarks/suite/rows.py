@@ -9,10 +9,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from benchmarks.suite.look_ups import CREDENTIALS, IDENTITIES, LOOK_UPS, LookUp, goals_of
 from benchmarks.suite.native import Brokers, Load, LoadError, run_load
-from benchmarks.suite.peers import STARTERS, Server, limit
-from benchmarks.suite.plans import look_ups, register_body, registrations, topic_names
+from benchmarks.suite.peers import STARTERS, Server, limit, routebook
+from benchmarks.suite.plans import Credentials, look_ups, register_body, registrations, topic_names
 from benchmarks.suite.results import Goal, Row
+from routebook.wire.command import SerializeType
 
 _RENEW_S: Final = 45.0  # a lease ends after 120 s
 _OFFERED: Final = 20_000
@@ -34,29 +36,6 @@ class Size(NamedTuple):
 FULL: Final = Size(rounds=5, seconds=2.5, warmup_s=0.5, brokers=300, topics=10_000, starts=7)
 MAX_BROKERS_RUST: Final = 60
 QUICK: Final = Size(rounds=3, seconds=0.6, warmup_s=0.2, brokers=60, topics=2_000, starts=2)
-
-
-class LookUp(NamedTuple):
-    """A row of look-ups in a closed loop."""
-
-    key: str
-    title: str
-    wide: bool
-    connections: int
-    depth: int
-    goals: tuple[Goal, ...]
-
-
-def _goals(sign: str, **ratios: float) -> tuple[Goal, ...]:
-    return tuple(Goal(peer, ">=" if sign == ">=" else "<=", ratio) for peer, ratio in ratios.items())
-
-
-LOOK_UPS: Final = (
-    LookUp("narrow-32", "3-broker routes, 32 connections", False, 32, 1, _goals(">=", java=3, rust=3, limit=0.5)),
-    LookUp("narrow-256", "3-broker routes, 256 connections", False, 256, 1, _goals(">=", java=2, rust=3, limit=0.5)),
-    LookUp("narrow-deep", "the same, 32 × 16 deep", False, 32, 16, _goals(">=", java=2.5, rust=8, limit=0.2)),
-    LookUp("wide-32", "300-broker routes, 32 connections", True, 32, 1, _goals(">=", java=5, rust=6, limit=0.75)),
-)
 
 
 class Fleet:
@@ -87,8 +66,8 @@ def measure_starts(names: Sequence[str], size: Size) -> Iterator[Row]:
                 start_s[name].append(server.start_s)
                 time.sleep(1.5)
                 idle_mib[name].append(server.memory_mib())
-    yield Row("start", "start to first answer", "s", start_s, _goals("<=", java=0.2))
-    yield Row("memory-idle", "memory, idle", "MiB", idle_mib, _goals("<=", java=0.4))
+    yield Row("start", "start to first answer", "s", start_s, goals_of("<=", java=0.2))
+    yield Row("memory-idle", "memory, idle", "MiB", idle_mib, goals_of("<=", java=0.4))
 
 
 def measure_look_ups(names: Sequence[str], size: Size, wanted: Callable[[str], bool]) -> Iterator[Row]:
@@ -103,12 +82,26 @@ def measure_look_ups(names: Sequence[str], size: Size, wanted: Callable[[str], b
             False: look_ups(folder / "narrow", topic_names(100, "narrow")),
             True: look_ups(folder / "wide", topic_names(20, "wide")),
         }
+        narrow = topic_names(100, "narrow")
+        kinds = {
+            "missing": look_ups(folder / "missing", topic_names(100, "%RETRY%missing")),
+            "binary": look_ups(folder / "binary", narrow, serialize_type=SerializeType.ROCKETMQ),
+            "tls": plans[False],
+            "signed": look_ups(folder / "signed", narrow, credentials=CREDENTIALS),
+        }
         fleets = {name: _small_fleet(stack, STARTERS[name](), folder) for name in names}
+        signed: Fleet | None = None
         ours = fleets["routebook"].server
         bodies = {wide: _body(ours, f"{'wide' if wide else 'narrow'}-00000") for wide in plans}
         limits = {wide: stack.enter_context(limit(body)) for wide, body in bodies.items()}
         for row in rows:
-            yield from _closed_row(row, size, fleets, limits[row.wide], plans[row.wide])
+            if not row.kind:
+                yield from _closed_row(row, size, fleets, limits[row.wide], plans[row.wide])
+                continue
+            two = {name: fleet for name, fleet in fleets.items() if name in ("routebook", "java")}
+            if row.kind == "signed":
+                two["routebook"] = signed = signed or _signed_fleet(stack, folder)
+            yield from _closed_row(row, size, two, None, kinds[row.kind])
         if latency:
             yield from _open_row(
                 "latency",
@@ -117,15 +110,28 @@ def measure_look_ups(names: Sequence[str], size: Size, wanted: Callable[[str], b
                 {name: fleets[name] for name in names},
                 plans[False],
                 rate=_OFFERED,
-                goals=_goals("<=", java=0.5, rust=0.5),
+                goals=goals_of("<=", java=0.5, rust=0.5),
             )
 
 
-def _small_fleet(stack: contextlib.ExitStack, server: Server, folder: Path) -> Fleet:
+def _signed_fleet(stack: contextlib.ExitStack, folder: Path) -> Fleet:
+    """Routebook with authentication."""
+    identities = folder / "identities.toml"
+    identities.touch(mode=0o600)
+    identities.write_text(IDENTITIES)
+    server = routebook(environment={"ROUTEBOOK_AUTH_FILE": str(identities)})
+    return _small_fleet(stack, server, folder, credentials=CREDENTIALS)
+
+
+def _small_fleet(
+    stack: contextlib.ExitStack, server: Server, folder: Path, *, credentials: Credentials | None = None
+) -> Fleet:
     stack.callback(server.stop)
     wide, narrow = topic_names(20, "wide"), topic_names(100, "narrow")
     bodies = [register_body(wide), register_body([*wide, *narrow])]
-    plan = registrations(folder / "fleet", bodies, [(broker, int(broker < 3)) for broker in range(300)])
+    brokers = [(broker, int(broker < 3)) for broker in range(300)]
+    name = "fleet" if credentials is None else "signed-fleet"
+    plan = registrations(folder / name, bodies, brokers, credentials=credentials)
     fleet = Fleet(server, plan, brokers=300)
     stack.callback(fleet.brokers.close)
     fleet.register(0, 300)
@@ -138,8 +144,10 @@ def _body(server: Server, topic: str) -> bytes:
     return answer.body
 
 
-def _closed_row(row: LookUp, size: Size, fleets: dict[str, Fleet], c_limit: Server, plan: Path) -> Iterator[Row]:
-    servers = {**{name: fleet.server for name, fleet in fleets.items()}, "limit": c_limit}
+def _closed_row(row: LookUp, size: Size, fleets: dict[str, Fleet], c_limit: Server | None, plan: Path) -> Iterator[Row]:
+    servers = {name: fleet.server for name, fleet in fleets.items()}
+    if c_limit is not None:
+        servers["limit"] = c_limit
     throughput: dict[str, list[float]] = {name: [] for name in servers}
     cpu: dict[str, list[float]] = {name: [] for name in servers}
     failures: dict[str, str] = {}
@@ -154,6 +162,8 @@ def _closed_row(row: LookUp, size: Size, fleets: dict[str, Fleet], c_limit: Serv
                 load = run_load(
                     server.port,
                     plan,
+                    tls=row.kind == "tls",
+                    answer=17 if row.kind == "missing" else 0,
                     connections=row.connections,
                     depth=row.depth,
                     seconds=size.seconds,
@@ -167,7 +177,7 @@ def _closed_row(row: LookUp, size: Size, fleets: dict[str, Fleet], c_limit: Serv
                 throughput[name].append(load.per_second)
                 cpu[name].append(used / load.answered * 1e6)
     yield Row(row.key, f"look-ups, {row.title}", "/s", throughput, row.goals, failures)
-    goals = _goals("<=", java=0.2, rust=0.25) if row.key == "narrow-32" else ()
+    goals = goals_of("<=", java=0.2, rust=0.25) if row.key == "narrow-32" else ()
     yield Row(f"cpu-{row.key}", f"CPU per look-up, {row.title}", "µs", cpu, goals, failures)
 
 
@@ -250,7 +260,7 @@ def _big_fleet(names: Sequence[str], size: Size) -> Iterator[Row]:
         yield from _registrations(fleets, size, changes=changes)
         time.sleep(3)
         memory = {name: [fleet.server.memory_mib()] for name, fleet in fleets.items()}
-        yield Row("memory-big", f"memory, {what}", "MiB", memory, _goals("<=", java=0.5))
+        yield Row("memory-big", f"memory, {what}", "MiB", memory, goals_of("<=", java=0.5))
 
         @contextlib.contextmanager
         def registering(fleet: Fleet) -> Iterator[None]:
@@ -271,7 +281,7 @@ def _big_fleet(names: Sequence[str], size: Size) -> Iterator[Row]:
             fleets,
             lookups,
             rate=_STORM_OFFERED,
-            goals=_goals("<=", java=0.5, rust=0.5),
+            goals=goals_of("<=", java=0.5, rust=0.5),
             during=registering,
         )
 
@@ -313,9 +323,9 @@ def _registrations(fleets: dict[str, Fleet], size: Size, *, changes: int) -> Ite
         for_each_fleet(register_same)
         for_each_fleet(register_changed)
     goals = {
-        "first": _goals("<=", java=1, rust=0.3),
-        "same": _goals("<=", java=0.15, rust=0.05),
-        "changed": _goals("<=", java=0.8, rust=0.2),
+        "first": goals_of("<=", java=1, rust=0.3),
+        "same": goals_of("<=", java=0.15, rust=0.05),
+        "changed": goals_of("<=", java=0.8, rust=0.2),
     }
     titles = {"first": "first", "same": "unchanged", "changed": "one topic changed"}
     for kind in kinds:

@@ -17,8 +17,9 @@ import pytest
 from benchmarks.suite import native, peers, plans, report
 from benchmarks.suite.charts import Bars, bar_chart, curve_chart
 from benchmarks.suite.results import Goal, Point, Results, Row, load, save
+from routebook.access.signature import sign
 from routebook.wire.codec import encode_reply
-from routebook.wire.command import Command, Reply
+from routebook.wire.command import Command, Reply, SerializeType
 from routebook.wire.peer import Peer
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
@@ -140,11 +141,27 @@ class TestLoad:
             native.run_load(port, plan, connections=1, seconds=0.2)
         assert asked[:6] == ["a", "b", "c", "a", "b", "c"]
 
+    def test_binary_and_signed_requests_and_expected_failures(self, tmp_path: Path) -> None:
+        asked: list[Command] = []
+
+        def answer(command: Command) -> Reply:
+            asked.append(command)
+            return Reply(code=17, remark="no such topic")
+
+        credentials = plans.Credentials("key", "secret")
+        for kind in SerializeType:
+            asked.clear()
+            plan = plans.look_ups(tmp_path / "plan", ["a"], serialize_type=kind, credentials=credentials)
+            with answering(answer) as port:
+                native.run_load(port, plan, connections=1, seconds=0.1, answer=17)
+            assert asked[0].field("AccessKey") == "key"
+            assert asked[0].field("Signature") == sign(b"keya", "secret")
+
     def test_failures_are_told(self, tmp_path: Path) -> None:
         plan = plans.look_ups(tmp_path / "plan", ["a"])
         with (
             answering(lambda _: Reply(code=17, remark="no such topic")) as port,
-            pytest.raises(native.LoadError, match="were not answered with 0"),
+            pytest.raises(native.LoadError, match="were not answered as expected"),
         ):
             native.run_load(port, plan, connections=1, seconds=0.1)
 
