@@ -6,7 +6,8 @@ Each table has a place of its own on the page and comes from the rows of one run
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -23,7 +24,8 @@ def tables(rows: Iterable[Row]) -> dict[str, str]:
     by_suite = defaultdict[str, list[Row]](list)
     for row in rows:
         by_suite[row["suite"]].append(row)
-    makers = (_fuzz, _attacks, _costs, _all_at_once, lambda rows: _chaos(rows, by_suite["chaos faults"]), _kills)
+    chaos = partial(_chaos, faults=by_suite["chaos faults"])
+    makers: tuple[Callable[[list[Row]], str], ...] = (_fuzz, _attacks, _costs, _all_at_once, chaos, _kills)
     return {suite: make(by_suite[suite]) for suite, make in zip(SUITES, makers, strict=True) if by_suite[suite]}
 
 
