@@ -1,6 +1,6 @@
 """RocketMQ's data types as frozen structs, with fields in the order of the wire (Java's names, sorted)."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -31,6 +31,9 @@ class TopicConfig(msgspec.Struct, frozen=True, rename="camel", kw_only=True, gc=
     read_queue_nums: int = 16
     topic_sys_flag: int = 0
     write_queue_nums: int = 16
+
+
+DEFAULT_SCOPE: Final = "__global__"
 
 
 class TopicQueueMappingInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):

@@ -3,7 +3,7 @@
 import msgspec
 
 from routebook.codes import MASTER_ID
-from routebook.model import BrokerData, TopicRoute
+from routebook.model import DEFAULT_SCOPE, BrokerData, TopicQueueMappingInfo, TopicRoute
 
 
 def filter_route(route: TopicRoute, zone: str) -> TopicRoute:
@@ -19,7 +19,22 @@ def filter_route(route: TopicRoute, zone: str) -> TopicRoute:
         broker_datas=kept,
         queue_datas=[queue for queue in route.queue_datas if queue.broker_name not in names],
         filter_server_table=_without(route.filter_server_table, dropped),
+        topic_queue_mapping_by_broker=_with_defaults(route.topic_queue_mapping_by_broker),
     )
+
+
+def _with_defaults(
+    mappings: dict[str, TopicQueueMappingInfo] | None,
+) -> dict[str, TopicQueueMappingInfo] | None:
+    """Java: decodes the encoded route, in which nulls are missing, so that they become defaults."""
+    return mappings and {
+        name: msgspec.structs.replace(
+            info,
+            scope=DEFAULT_SCOPE if info.scope is None else info.scope,
+            curr_id_map={} if info.curr_id_map is None else info.curr_id_map,
+        )
+        for name, info in mappings.items()
+    }
 
 
 def _without(filter_servers: dict[str, list[str]], dropped: list[BrokerData]) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from routebook.model import TopicQueueMappingInfo
+from routebook.model import DEFAULT_SCOPE, TopicQueueMappingInfo
 from routebook.wire.fastjson.reader import Reader
 from routebook.wire.fastjson.typed import Fields, Int32, Int64, decode_bean
 
@@ -23,7 +23,7 @@ class SentMapping(msgspec.Struct, rename="camel", gc=False):
     curr_id_map: dict[Int32, Int32] | msgspec.UnsetType | None = msgspec.UNSET
     dirty: bool = False
     epoch: Int64 = 0
-    scope: str | None = "__global__"
+    scope: str | None = DEFAULT_SCOPE
     topic: str | None = None
     total_queues: Int32 = 0
 
