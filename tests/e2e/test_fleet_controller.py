@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tests.support.process import Process, serving
 
 SCALE = 10.0
 SETS = 3
+HOUR_MS = 3_600_000
 
 
 @pytest.fixture
@@ -32,14 +33,22 @@ def controller() -> int:
 
 @pytest.fixture
 def ns(tmp_path: Path, controller: int) -> Iterator[Process]:
+    """Only the heartbeat scan finds a silent master: the master scan is due in an hour."""
+    with nameserver(tmp_path, controller, heartbeat_scan_ms=500, master_scan_ms=HOUR_MS) as process:
+        yield process
+
+
+@contextmanager
+def nameserver(home: Path, controller: int, *, heartbeat_scan_ms: int, master_scan_ms: int) -> Iterator[Process]:
     settings = {
         "enableControllerInNamesrv": True,
         "controllerDLegerGroup": "g",
         "controllerDLegerPeers": f"n0-127.0.0.1:{controller}",
         "controllerDLegerSelfId": "n0",
-        "scanNotActiveBrokerInterval": 500,
+        "scanNotActiveBrokerInterval": heartbeat_scan_ms,
+        "scanInactiveMasterInterval": master_scan_ms,
     }
-    with serving(tmp_path / "home", http="127.0.0.1:0", settings=settings) as process:
+    with serving(home / "home", http="127.0.0.1:0", settings=settings) as process:
         process.wait_for_out(r"\(controller\)")
         process.wait_until_http()
         yield process
@@ -94,12 +103,7 @@ def test_masters_that_die_or_hang_and_a_lost_set(ns: Process, controller: int) -
     assert sum(one["cause"] == "first" for one in elections) == SETS
     killed = causes[targets["master-killed"], "closed"]
     assert (killed["master_id"], killed["before_id"]) == (2, 1)
-    # whichever scan comes first: of heartbeats, or of masters
-    frozen = next(
-        causes[target, cause]
-        for target, cause in causes
-        if target == targets["master-frozen"] and cause in {"expired", "scan"}
-    )
+    frozen = causes[targets["master-frozen"], "expired"]
     assert (frozen["master_id"], frozen["before_id"]) == (2, 1)
     assert frozen["at_ms"] - frozen["lost_at_ms"] >= 10_000 / SCALE
     lost = causes[targets["set-killed"], "closed"]
@@ -113,6 +117,26 @@ def test_masters_that_die_or_hang_and_a_lost_set(ns: Process, controller: int) -
         *("--at", str(killed["at_ms"] - 1)),
     )
     assert json.loads(shown.out)["set"]["master_id"] == 1
+
+
+@pytest.mark.slow
+def test_the_master_scan_finds_a_frozen_master_by_itself(tmp_path: Path, controller: int) -> None:
+    """The heartbeat scan is due in an hour; a broker is dead when its timeout has passed, removed or not."""
+    fault = Fault(kind=FaultKind.MASTER_FROZEN, at=Millis(120_000), lasts=Millis(120_000))
+    with nameserver(tmp_path, controller, heartbeat_scan_ms=HOUR_MS, master_scan_ms=500) as ns:
+        run = FleetRun(
+            scenario(fault),
+            [Address(ns.host, ns.port)],
+            seed=3,
+            duration_ms=HOUR_MS,
+            scale=SCALE,
+            controllers=[Address("127.0.0.1", controller)],
+        )
+        report, elections = asyncio.run(run_until(run, ns.wait_until_http(), SETS + 1))
+    (found,) = [one for one in elections if one["cause"] != "first"]
+    assert (found["broker"], found["cause"]) == (report.faults[0].target, "scan")
+    assert (found["master_id"], found["before_id"]) == (2, 1)
+    assert found["at_ms"] - found["lost_at_ms"] >= 10_000 / SCALE
 
 
 def test_without_a_controller_the_sets_do_not_start(ns: Process) -> None:

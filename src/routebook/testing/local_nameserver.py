@@ -1,9 +1,9 @@
 """A complete NameServer in the test process, on a free port of 127.0.0.1."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import Final
 
 from routebook.client.client import NameServerClient
 from routebook.kv import KvStore
@@ -11,64 +11,25 @@ from routebook.model import TopicRoute
 from routebook.server.server import Server
 from routebook.server.state.home import Home
 from routebook.settings import Settings, from_options
+from routebook.testing.local_server import HOST, LocalServer
 from routebook.testing.loop_thread import LoopThread
 
-T = TypeVar("T")
-
-_HOST: Final = "127.0.0.1"
 _POLL_S: Final = 0.005
 # TLS is off, because a certificate takes time; enable it with {"routebook.tls.mode": "permissive"}.
-_DEFAULTS: Final = {"routebook.listen": f"{_HOST}:0", "routebook.tls.mode": "disabled", "routebook.drainSeconds": "0"}
+_DEFAULTS: Final = {"routebook.listen": f"{HOST}:0", "routebook.tls.mode": "disabled", "routebook.drainSeconds": "0"}
 
 
-class LocalNameServer:
-    """The real server on its own thread. Methods may be called from any thread and block until done."""
+class LocalNameServer(LocalServer[Server]):
+    """The real server."""
+
+    _name = "NameServer"
 
     def __init__(self, *, settings: Mapping[str, str] | None = None, home: Path | None = None) -> None:
         """`settings` by key (Java or Routebook); with a `home` folder the server keeps a journal there."""
+        super().__init__()
         self._given = {**_DEFAULTS, **(settings or {})}
         self._folder = home
         self._home: Home | None = None
-        self._server: Server | None = None
-        self._thread: LoopThread | None = None
-        self.host = _HOST
-        self.port = 0
-
-    @property
-    def address(self) -> str:
-        """`127.0.0.1:PORT`."""
-        return f"{self.host}:{self.port}"
-
-    def start(self) -> None:
-        """Start; a restart uses the same port."""
-        if self._server is not None:
-            raise RuntimeError(f"the NameServer at {self.address} is already running")
-        given = {**self._given, **({"routebook.listen": f"{self.host}:{self.port}"} if self.port else {})}
-        options = from_options([(key, value, "test") for key, value in given.items()])
-        settings = Settings.build([options], home=str(self._folder or ""), file=None)
-        if self._folder is not None:
-            self._home = Home.open(self._folder)
-        self._thread = LoopThread("local-nameserver")
-        try:
-            server = Server.open(settings, kv=None if self._home is not None else KvStore(), home=self._home)
-            self._thread.run(server.start())
-        except BaseException:  # cleanup only: re-raised
-            self._end()
-            raise
-        self._server = server
-        self.port = server.port
-
-    def stop(self) -> None:
-        """Stop gracefully; does nothing if it is not running."""
-        server, self._server = self._server, None
-        if server is not None and self._thread is not None:
-            self._thread.run(server.stop("the test is over"))
-        self._end()
-
-    def restart(self) -> None:
-        """Stop and start on the same port; without a home folder the tables are empty then, as with Java."""
-        self.stop()
-        self.start()
 
     def topics(self) -> list[str]:
         """Return all topics, including system topics."""
@@ -101,23 +62,22 @@ class LocalNameServer:
         """Return a client of this NameServer: `async with nameserver.client() as client`."""
         return NameServerClient(self.address, timeout_s=timeout_s)
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
+    def _start(self, thread: LoopThread) -> Server:
+        given = {**self._given, **({"routebook.listen": self.address} if self.port else {})}
+        options = from_options([(key, value, "test") for key, value in given.items()])
+        settings = Settings.build([options], home=str(self._folder or ""), file=None)
+        if self._folder is not None:
+            self._home = Home.open(self._folder)
+        server = Server.open(settings, kv=None if self._home is not None else KvStore(), home=self._home)
+        thread.run(server.start())
+        self.port = server.port
+        return server
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _look(self, look: Callable[[Server], T]) -> T:
-        server = self._server
-        if server is None or self._thread is None:
-            raise RuntimeError("the NameServer is not running; call start()")
-        return self._thread.call(lambda: look(server))
+    def _stop(self, server: Server, thread: LoopThread) -> None:
+        thread.run(server.stop("the test is over"))
 
     def _end(self) -> None:
-        if self._thread is not None:
-            self._thread.close()
-            self._thread = None
+        super()._end()
         if self._home is not None:
             self._home.close()
             self._home = None

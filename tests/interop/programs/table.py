@@ -1,4 +1,7 @@
-"""Writes the results of third-party programs from a report into the table of docs/compatibility.md."""
+"""Writes the results of third-party programs from a report into the table of docs/compatibility.md.
+
+With `--part`, the report is of a part of the tests: rows of other scenarios stay.
+"""
 
 import json
 import sys
@@ -11,14 +14,22 @@ BEGIN: Final = "<!-- programs: begin (made by `make interop`) -->"
 END: Final = "<!-- programs: end -->"
 
 
-def table(rows: list[list[str]], day: str, *, former: str = "") -> str:
+def table(rows: list[list[str]], day: str, *, former: str = "", part: bool = False) -> str:
     """The rows by program. A scenario that did not run keeps its former row and date."""
+    if part:
+        known = {tuple(row[:3]) for row in rows}
+        old = [line.strip("| ").split(" | ") for line in _between(former).splitlines()[2:]]
+        rows = [*rows, *([*row[:3], "not run"] for row in old if tuple(row[:3]) not in known)]
     lines = ["| program | version | scenario | result | last run |", "|---|---|---|---|---|"]
     for row in sorted(rows):
         cells = [cell.replace("|", "/") for cell in row]
         ran = [line for line in former.splitlines() if line.startswith(f"| {' | '.join(cells[:3])} |")]
         lines.append(ran[0] if ran and cells[3].startswith("not run") else f"| {' | '.join(cells)} | {day} |")
     return "\n".join(lines)
+
+
+def _between(page: str) -> str:
+    return page.partition(BEGIN)[2].partition(END)[0].strip()
 
 
 def put(page: str, made: str) -> str:
@@ -31,6 +42,7 @@ def put(page: str, made: str) -> str:
 
 
 if __name__ == "__main__":
-    rows = json.loads(Path(sys.argv[1]).read_text())
-    page = PAGE.read_text()
-    PAGE.write_text(put(page, table(rows, datetime.now(UTC).date().isoformat(), former=page)))
+    *options, report = sys.argv[1:]
+    rows = json.loads(Path(report).read_text())
+    page, today = PAGE.read_text(), datetime.now(UTC).date().isoformat()
+    PAGE.write_text(put(page, table(rows, today, former=page, part="--part" in options)))

@@ -19,6 +19,18 @@ def test_a_failed_scenario_is_marked() -> None:
     assert made.splitlines()[2] == "| Rust SDK | 1.0.0 | round trip | FAILS | 2026-02-02 |"
 
 
+def test_a_part_of_the_tests_changes_its_own_rows() -> None:
+    page = f"{BEGIN}\n{FORMER}\n{END}"
+    rows = [["Go SDK", "2.1.2", "round trip", "works"]]
+    assert table(rows, "2026-02-02", former=page).splitlines()[2:] == [
+        "| Go SDK | 2.1.2 | round trip | works | 2026-02-02 |"
+    ]
+    assert table(rows, "2026-02-02", former=page, part=True).splitlines()[2:] == [
+        "| Go SDK | 2.1.2 | round trip | works | 2026-02-02 |",
+        "| Rust SDK | 1.0.0 | round trip | works; 3 s | 2026-01-01 |",
+    ]
+
+
 def test_the_table_replaces_the_text_between_its_markers() -> None:
     page = f"before\n{BEGIN}\n{FORMER}\n{END}\nafter\n"
     assert put(page, "new") == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
