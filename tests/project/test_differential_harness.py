@@ -7,8 +7,8 @@ from tests.support.compare import parse_body, quotes_exception
 from tests.support.differential.endpoint import Answer
 from tests.support.differential.generate import Generator
 from tests.support.differential.judge import same
-from tests.support.differential.run import Difference
 from tests.support.differential.shrink import shrink
+from tests.support.differential.side_by_side import Difference
 from tests.support.differential.steps import Ask, Drop, OddRegister, Raw, Register, Step
 from tests.support.remoting_frames import Reply, Request, frame
 

@@ -5,8 +5,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 import pytest
 
-from tests.support.differential.run import Difference
 from tests.support.differential.shrink import shrink
+from tests.support.differential.side_by_side import Difference
 
 SHRINK_BUDGET_S: Final = 120.0
 SETTINGS: Final = (319, 1010)

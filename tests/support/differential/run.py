@@ -1,65 +1,38 @@
 """Takes steps on both servers, waits for delayed effects, and compares the replies."""
 
-import itertools
-import string
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from tests.support.compare import parse_body
-from tests.support.differential.endpoint import SETTLE_TIMEOUT_S, VIEW, Answer, Endpoint
+from tests.support.differential.endpoint import VIEW, Answer, Endpoint
 from tests.support.differential.judge import same
 from tests.support.differential.known import KNOWN, RUN_TIME_SETTINGS, Known, Question, Repair, Skip, setting_lines
 from tests.support.differential.names import BROKERS, CLUSTERS, NAMESPACES, TOPICS
+from tests.support.differential.side_by_side import Difference, SideBySide
 from tests.support.differential.state import Group, Lease, State
 from tests.support.differential.steps import Ask, Drop, OddRegister, Register, Step
 
 EVERYTHING_EVERY: Final = 50  # steps between two comparisons of the whole state
 KEEP_ALIVE_S: Final = 40.0  # both servers close connections that are idle for 120 s
-_RUNS: Final = itertools.count()  # of all runners, since they may share a server
 CHANGING_CODES: Final = {100, 102, 103, 104, 205, 216, 217, 318, 327}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Difference:
-    """The first request with different replies, and the step before it."""
+class Runner(SideBySide[Endpoint, Known, Step]):
+    """Drives two NameServers side by side."""
 
-    index: int = -1
-    question: Question
-    reference: Answer
-    subject: Answer
-
-
-class Runner:
-    """Drives two servers side by side."""
+    everything_every = EVERYTHING_EVERY
 
     def __init__(self, reference: Endpoint, subject: Endpoint, *, known: Sequence[Known] = KNOWN) -> None:
-        self.reference = reference
-        self.subject = subject
-        self.known = known
-        self.taken = 0
-        self.skipped = 0
+        super().__init__(reference, subject, known=known)
         self._state = State(tag="")
         self._kept_alive_at = time.monotonic()
 
-    @property
-    def both(self) -> tuple[Endpoint, Endpoint]:
-        return self.reference, self.subject
-
-    def run(self, steps: Sequence[Step]) -> Difference | None:
-        """Take the steps from an empty state, until the first difference."""
+    def _begin(self, tag: str) -> None:
         for endpoint in self.both:
             endpoint.reset()
-        self._state = State(tag=make_tag(next(_RUNS)))
-        for index, step in enumerate(steps):
-            difference = self._take(step)
-            if difference is None and ((index + 1) % EVERYTHING_EVERY == 0 or index + 1 == len(steps)):
-                difference = self._compare_everything()
-            if difference is not None:
-                return replace(difference, index=index)
-        return None
+        self._state = State(tag=tag)
 
     def _take(self, step: Step) -> Difference | None:
         state = self._state
@@ -211,12 +184,6 @@ class Runner:
                 endpoint.ask(304)  # takes the lock that the removal holds to its end
         self._remove_expired()
 
-    def _await_agreement(self) -> None:
-        """A one-way request has no reply: wait until both servers agree."""
-        deadline = time.monotonic() + SETTLE_TIMEOUT_S
-        while self._compare_everything() is not None and time.monotonic() < deadline:
-            pass
-
     def _remove_expired(self) -> None:
         state = self._state
         state.leases = {key: lease for key, lease in state.leases.items() if self.reference.is_live(*key)}
@@ -250,15 +217,6 @@ class Runner:
                 endpoint.keep_alive()
         return self._compare_all(_everything())
 
-    def _compare_all(self, questions: Sequence[Ask]) -> Difference | None:
-        numbered = [replace(question, opaque=number) for number, question in enumerate(questions, 1)]
-        reference, subject = (endpoint.ask_all(numbered, self._state.tag) for endpoint in self.both)
-        for question, left, right in zip(numbered, reference, subject, strict=True):
-            difference = self._judge(question, Answer(replies=(left,)), Answer(replies=(right,)))
-            if difference is not None:
-                return difference
-        return None
-
 
 def _everything() -> list[Ask]:
     """Requests whose replies together contain the whole tables."""
@@ -277,10 +235,3 @@ def _everything() -> list[Ask]:
 def _ask_data_version(key: tuple[str, str], version: bytes) -> Ask:
     ext = {"clusterName": key[0], "brokerAddr": key[1], "brokerName": "any", "brokerId": "0"}
     return Ask(conn=VIEW, code=322, ext=ext, body=version)
-
-
-def make_tag(number: int) -> str:
-    """Two letters for the names of one run."""
-    letters = string.ascii_letters + string.digits
-    high, low = divmod(number, len(letters))
-    return letters[high % len(letters)] + letters[low]

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from tests.support.differential.run import Difference
+from tests.support.differential.side_by_side import Difference
 
 StepT = TypeVar("StepT")
 

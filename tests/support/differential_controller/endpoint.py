@@ -5,7 +5,7 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +38,7 @@ class ControllerEndpoint(Endpoint):
         answer = super().exchange(conn, self._outwards(data), expect=expect)
         return replace(answer, replies=tuple(self._inwards(reply) for reply in answer.replies))
 
-    def ask_all(self, questions: list[Ask], tag: str) -> list[Reply]:  # type: ignore[override]
+    def ask_all(self, questions: Sequence[Ask], tag: str) -> list[Reply]:
         return [self._inwards(reply) for reply in super().ask_all(questions, tag)]
 
     def sets(self, *names: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Takes steps on both Controllers, waits for delayed effects, and compares answers and notifications."""
 
-import itertools
 import json
 import time
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from typing import Final
 
 from tests.support.compare import free_of_order, parse_body, quotes_exception
 from tests.support.differential.endpoint import VIEW, Answer
-from tests.support.differential.run import Difference, make_tag
+from tests.support.differential.side_by_side import Difference, SideBySide
 from tests.support.differential.steps import Ask, Drop
 from tests.support.differential_controller.endpoint import ControllerEndpoint
 from tests.support.differential_controller.known import (
@@ -41,37 +40,23 @@ metricsLabel=
 notifyBrokerRoleChanged=true
 scanInactiveMasterInterval=3600000
 """
-_RUNS: Final = itertools.count()
 
 
-class Runner:
+class Runner(SideBySide[ControllerEndpoint, Known, Step]):
     """Drives two Controllers side by side."""
+
+    everything_every = EVERYTHING_EVERY
+    settle_timeout_s = SETTLE_TIMEOUT_S
 
     def __init__(
         self, reference: ControllerEndpoint, subject: ControllerEndpoint, *, known: Sequence[Known] = KNOWN
     ) -> None:
-        self.reference = reference
-        self.subject = subject
-        self.known = known
-        self.taken = 0
-        self.skipped = 0
+        super().__init__(reference, subject, known=known)
         self._state = State(tag="")
 
-    @property
-    def both(self) -> tuple[ControllerEndpoint, ControllerEndpoint]:
-        return self.reference, self.subject
-
-    def run(self, steps: Sequence[Step]) -> Difference | None:
-        """Take the steps with new names, until the first difference."""
+    def _begin(self, tag: str) -> None:
         self._end_last_run()
-        self._state = State(tag=make_tag(next(_RUNS)))
-        for index, step in enumerate(steps):
-            difference = self._take(step)
-            if difference is None and ((index + 1) % EVERYTHING_EVERY == 0 or index + 1 == len(steps)):
-                difference = self._compare_everything()
-            if difference is not None:
-                return replace(difference, index=index)
-        return None
+        self._state = State(tag=tag)
 
     def _end_last_run(self) -> None:
         """Let its brokers die without notifications, which would arrive during the next run."""
@@ -168,12 +153,6 @@ class Runner:
         view = SetView.parse(info)
         return broker_id not in view.alive and view.master != broker_id
 
-    def _await_agreement(self) -> None:
-        """A one-way request has no reply: wait until both agree, or find the difference later."""
-        deadline = time.monotonic() + SETTLE_TIMEOUT_S
-        while self._compare_everything() is not None and time.monotonic() < deadline:
-            pass
-
     # --- comparison ---------------------------------------------------------------------------------------------------
 
     def _judge(self, question: Ask, reference: Answer, subject: Answer) -> Difference | None:
@@ -202,13 +181,7 @@ class Runner:
         body = json.dumps(names)
         asked = [Ask(conn=VIEW, code=1006, body=body.encode()), Ask(conn=VIEW, code=1005), Ask(conn=VIEW, code=1010)]
         asked += [Ask(conn=VIEW, code=code, ext={"brokerName": name}) for name in names for code in (1004, 1012)]
-        numbered = [replace(question, opaque=opaque) for opaque, question in enumerate(asked, 1)]
-        reference, subject = (endpoint.ask_all(numbered, self._state.tag) for endpoint in self.both)
-        for question, left, right in zip(numbered, reference, subject, strict=True):
-            difference = self._judge(question, Answer(replies=(left,)), Answer(replies=(right,)))
-            if difference is not None:
-                return difference
-        return None
+        return self._compare_all(asked)
 
     def _compare_notifications(self, cause: Ask | None) -> Difference | None:
         """All 1008 so far. They come a moment after the answer."""
