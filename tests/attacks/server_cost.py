@@ -41,10 +41,10 @@ def cpu_seconds(process: Process) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
 
 
-def cpu_ns(process: Process) -> int:
-    """CPU time of the living threads so far, in nanoseconds."""
+def cpu_ns(pid: int) -> int:
+    """CPU time of the living threads of a process so far, in nanoseconds."""
     total = 0
-    for thread in Path(f"/proc/{process.pid}/task").iterdir():
+    for thread in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):  # it ended meanwhile
             total += int((thread / "schedstat").read_text().split()[0])
     return total

@@ -72,9 +72,9 @@ def test_request_codes(server: Process, reliability_report: ReliabilityReport, c
     costs, before = dict[str, tuple[float, int]](), server.resident_bytes()
     for form, request in ceilings.requests_of(code).items():
         data = request.encode()
-        began_ns = cpu_ns(server)
+        began_ns = cpu_ns(server.pid)
         send_frames(server.address, data * TIMES, TIMES)
-        costs[form] = (cpu_ns(server) - began_ns) / 1e6 / TIMES, len(data)
+        costs[form] = (cpu_ns(server.pid) - began_ns) / 1e6 / TIMES, len(data)
     judge(reliability_report, str(code), ceilings.CODES[code], costs, server.resident_bytes() - before)
 
 
@@ -96,10 +96,10 @@ def test_http_paths(server: Process, reliability_report: ReliabilityReport, endp
             f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
         )
         data = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-        began_ns = cpu_ns(server)
+        began_ns = cpu_ns(server.pid)
         for _ in range(TIMES // 4):
             _http(host, int(port), data, is_stream=path == "/v1/events")
-        costs[form] = (cpu_ns(server) - began_ns) / 1e6 / (TIMES // 4), len(data)
+        costs[form] = (cpu_ns(server.pid) - began_ns) / 1e6 / (TIMES // 4), len(data)
     judge(reliability_report, endpoint, ceilings.PATHS[endpoint], costs, server.resident_bytes() - before)
 
 
@@ -129,7 +129,7 @@ def test_web_socket_messages(server: Process, reliability_report: ReliabilityRep
         with live_console(server.wait_until_http()) as console:
             console.ping()
             times = TIMES if '"watch"' in text else 1
-            began_ns = cpu_ns(server)
+            began_ns = cpu_ns(server.pid)
             for _ in range(times):
                 console.say_text(text)
             if times > 1:
@@ -137,5 +137,5 @@ def test_web_socket_messages(server: Process, reliability_report: ReliabilityRep
             else:
                 with pytest.raises(ConnectionClosed):
                     console.take_all()
-            costs[form] = (cpu_ns(server) - began_ns) / 1e6 / times, len(text)
+            costs[form] = (cpu_ns(server.pid) - began_ns) / 1e6 / times, len(text)
     judge(reliability_report, "watch", ceilings.MESSAGES["watch"], costs, server.resident_bytes() - before)

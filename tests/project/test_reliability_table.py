@@ -17,6 +17,7 @@ ROWS: list[Row] = [
     {"suite": "costs", "what": "bomb", "cpu_s": 0.02, "cpu_limit_s": 0.1, "mib": 1.5, "mib_limit": 64},
     {"suite": "costs", "what": "writes", "loop_cpu_s": 0.01, "cpu_limit_s": 0.5},
     {"suite": "all at once", "what": "12 attacks", "seconds": 600.0, "sent": 9, "cpu_s": 3.5, **MEMORY, **AT_ONCE},
+    {"suite": "beside java", "what": "105", "routebook_ms": 0.1, "java_ms": 0.2},
     {"suite": "chaos faults", "what": "SIGSTOP", "injected": 2},
     {"suite": "chaos faults", "what": "SIGSTOP", "injected": 1},
 ]
@@ -29,6 +30,7 @@ def test_figures_are_summed() -> None:
     assert "| flood | 3,000 connections | 2 | all 10 | 1.5 ms | 50, 60, 51 MiB |" in made
     assert "| faults injected | 30 of 1 kinds |" in made
     assert "SIGSTOP 3." in made
+    assert "| 105 | 0.1 ms | 0.2 ms |" in made
     assert "| bomb | 0.02 s | 0.1 s | 1.5 MiB | 64 MiB |" in made
     assert "| look-ups answered meanwhile, p99 | all 1,000, 4.5 ms |" in made
     assert "| writer | 1,000 | 15 | 2,000 | 0 |" in made

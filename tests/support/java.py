@@ -180,11 +180,18 @@ class JavaBroker(JavaProcess):
 @contextlib.contextmanager
 def java_nameserver(home: Path, **properties: object) -> Iterator[tuple[str, int]]:
     """A Java NameServer on a free port of 127.0.0.1, with an empty home; yields its address."""
+    with java_nameserver_process(home, **properties) as (_, address):
+        yield address
+
+
+@contextlib.contextmanager
+def java_nameserver_process(home: Path, **properties: object) -> Iterator[tuple[JavaProcess, tuple[str, int]]]:
+    """The same; yields also the process."""
     settings = {"bindAddress": "127.0.0.1", "listenPort": 0, **properties}
     main = "org.apache.rocketmq.namesrv.NamesrvStartup"
     with JavaProcess(main, home=home, properties=settings, flags=NAMESERVER_FLAGS) as process:
         line = process.wait_for_line("The Name Server boot success")
-        yield "127.0.0.1", int(line.rpartition(":")[2])
+        yield process, ("127.0.0.1", int(line.rpartition(":")[2]))
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
-SUITES: Final = ("fuzz", "attacks", "costs", "all at once", "chaos", "kills")
+SUITES: Final = ("fuzz", "attacks", "costs", "beside java", "all at once", "chaos", "kills")
 _SENT: Final = ("requests", "frames", "refused", "connections", "closed", "connections_closed")
 _SUMMED: Final = ("seconds", "faults", "look_ups", "unanswered", "writes", "broker_lives", "violations")
 
@@ -25,7 +25,8 @@ def tables(rows: Iterable[Row]) -> dict[str, str]:
     for row in rows:
         by_suite[row["suite"]].append(row)
     chaos = partial(_chaos, faults=by_suite["chaos faults"])
-    makers: tuple[Callable[[list[Row]], str], ...] = (_fuzz, _attacks, _costs, _all_at_once, chaos, _kills)
+    makers: tuple[Callable[[list[Row]], str], ...]
+    makers = (_fuzz, _attacks, _costs, _beside_java, _all_at_once, chaos, _kills)
     return {suite: make(by_suite[suite]) for suite, make in zip(SUITES, makers, strict=True) if by_suite[suite]}
 
 
@@ -68,6 +69,12 @@ def _costs(rows: list[Row]) -> str:
         memory = f"{row['mib']} MiB | {row['mib_limit']} MiB" if "mib" in row else "not measured | "
         lines.append(f"| {what} | {cpu} s | {row['cpu_limit_s']} s | {memory} |")
     return "\n".join([head, "|---|---|---|---|---|", *lines])
+
+
+def _beside_java(rows: list[Row]) -> str:
+    head = "| request, 20,000 topics | CPU of Routebook | CPU of Java |"
+    lines = [f"| {row['what']} | {row['routebook_ms']} ms | {row['java_ms']} ms |" for row in rows]
+    return "\n".join([head, "|---|---|---|", *lines])
 
 
 def _all_at_once(rows: list[Row]) -> str:
