@@ -84,6 +84,8 @@ PATHS: Final[Mapping[str, Ceiling]] = {
     "GET /v1/misses": PAGE,
     "GET /v1/events": PAGE,
     "GET /v1/records": PAGE,
+    "GET /v1/journal": PAGE,
+    "GET /v1/journal/{segment:str}": PAGE,
     "GET /v1/peers": PAGE,
     "GET /v1/digest": LONG_PAGE,
     "GET /v1/digest/{buckets:str}": LONG_PAGE,

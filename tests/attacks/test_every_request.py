@@ -83,7 +83,14 @@ def test_request_codes(server: Process, reliability_report: ReliabilityReport, c
 def test_http_paths(server: Process, reliability_report: ReliabilityReport, endpoint: str) -> None:
     method, _, path = endpoint.partition(" ")
     host, _, port = server.wait_until_http().removeprefix("http://").partition(":")
-    known = {"name": ceilings.LARGE, "topic": "topic-000001", "buckets": "0,1,2", "namespace": "n", "key": "k"}
+    known = {
+        "name": ceilings.LARGE,
+        "topic": "topic-000001",
+        "buckets": "0,1,2",
+        "namespace": "n",
+        "key": "k",
+        "segment": "s",
+    }
     costs, before = dict[str, tuple[float, int]](), server.resident_bytes()
     for form, query, body in (
         ("usual", "", b"{}"),
