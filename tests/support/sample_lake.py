@@ -37,7 +37,12 @@ def sample_lake(path: Path) -> IcebergLake:
     lake.write("gold.ns_divergence", _divergence(brokers))
     lake.write("gold.convergence", [_change(number, chance) for number in range(400)])
     lake.write("gold.detector_tradeoff", _tradeoff())
-    lake.write("gold.heartbeat_quality", [_quality(ns, one, chance) for ns in NAMESERVERS for one in brokers])
+    quality = [_quality(ns, one, chance) for ns in NAMESERVERS for one in brokers]
+    moved = quality[0] | {
+        "day": END.date() - timedelta(days=1),
+        "addr": "10.9.9.9:10911",
+    }  # its address of the day before
+    lake.write("gold.heartbeat_quality", [*quality, moved])
     lake.write("gold.topic_placement", [_placed(number, chance) for number in range(60)])
     lake.write("gold.lookup_demand", _demand(chance))
     lake.write("gold.admin_audit", _audit())
@@ -259,6 +264,7 @@ def _quality(ns: str, broker: tuple[str, str, str], chance: random.Random) -> Ro
         "gap_p50_ms": 30_000,
         "gap_p99_ms": p99,
         "gap_max_ms": p99 * 2,
+        "broker_id": 0,
     }
 
 

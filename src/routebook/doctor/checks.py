@@ -62,19 +62,34 @@ def _masters(observed: Observation) -> Iterable[Finding]:
 
 
 def _addresses(observed: Observation) -> Iterable[Finding]:
-    users: dict[str, list[str]] = {}
-    for name, data in broker_groups(observed).items():
-        for number, addr in sorted(data.broker_addrs.items()):
-            users.setdefault(addr, []).append(f"{name} id {number}")
+    users: dict[str, list[str]] = {}  # the brokers of each address, at any NameServer
+    moved: dict[str, list[str]] = {}  # the addresses of each broker: two, if it moved and a NameServer has the old one
+    shared: dict[str, list[str]] = {}  # addresses of several brokers at one NameServer
+    for view in observed.views:
+        here: dict[str, list[str]] = {}
+        for name, data in sorted(view.info.broker_addr_table.items()):
+            for number, addr in sorted(data.broker_addrs.items()):
+                here.setdefault(addr, []).append(f"{name} id {number}")
+        for addr, members in here.items():
+            if len(members) > 1:
+                shared[addr] = members
+            users[addr] = [*dict.fromkeys([*users.get(addr, ()), *members])]
+            for member in members:
+                moved[member] = [*dict.fromkeys([*moved.get(member, ()), addr])]
     remote = any(not server.local for server in observed.nameservers)
     for addr, members in users.items():
         who = " and ".join(members)
-        if len(members) > 1:
+        if addr in shared:
             advice = "Give each broker a unique address (brokerIP1, listenPort)."
-            yield error("address", f"{addr} is advertised by {who}", advice)
+            yield error("address", f"{addr} is advertised by {' and '.join(shared[addr])}", advice)
         found = observed.addresses.get(addr)
         if found is not None and found.failure is not None:
-            advice = "If it runs, other clients may have the same problem: check brokerIP1 and firewalls."
+            others = [one for member in members for one in moved[member] if one != addr]
+            advice = (
+                f"Another NameServer lists it at {others[0]}: it moved, and the old address stays until its lease ends."
+                if others
+                else "If it runs, other clients may have the same problem: check brokerIP1 and firewalls."
+            )
             yield error("reachable", f"broker {who} at {addr} {found.failure}", advice)
         elif found is not None and found.unresponsive is not None:
             advice = "It may hang, or another program listens on its port: check its log and its load."

@@ -110,6 +110,23 @@ def test_an_address_that_two_advertise() -> None:
     assert found.text == "b-a.example:10911 is advertised by b-a id 0 and b-c id 0"
 
 
+def test_a_broker_that_moved_and_whose_old_address_one_nameserver_still_lists() -> None:
+    moved = (group("b-a", m0="b-a2.example:10911"), HEALTHY[0][1])
+    gone = ObservedBroker(failure="refused the connection")
+    met = {**MET, "b-a2.example:10911": ObservedBroker(version=513), "b-a.example:10911": gone}
+    for views in ([moved, HEALTHY[1]], HEALTHY), (HEALTHY, [moved, HEALTHY[1]]):
+        found = only(look([view("n1:9876", views[0]), view("n2:9876", views[1])], addresses=met))
+        assert found.text == "broker b-a id 0 at b-a.example:10911 refused the connection"
+        assert found.advice.startswith("Another NameServer lists it at b-a2.example:10911: it moved")
+
+
+def test_an_address_that_another_broker_took_over_is_not_shared() -> None:
+    moved = (group("b-a", m0="b-a2.example:10911"), HEALTHY[0][1])
+    heir = (group("b-c", m0="b-a.example:10911"), on("b-c", "orders", "b-c", "c1", "TBW102")[1])
+    met = {**MET, "b-a2.example:10911": ObservedBroker(version=513)}
+    assert look([view("n1:9876", HEALTHY), view("n2:9876", [moved, HEALTHY[1], heir])], addresses=met) == []
+
+
 def test_a_loopback_address_is_wrong_unless_the_nameserver_is_here_too() -> None:
     local = (group("b-c", m0="127.0.0.1:10911"), {"orders": queues("b-c")})
     found = only(look([view("n1:9876", [*HEALTHY, local])]))

@@ -113,19 +113,26 @@ class Pipeline:
         days = Days(first_day, last_day)
         return self._refresh(what="backfill", full=False, days=days, counts=Counts(), began=began)
 
-    def retire(self, mark: Mark) -> list[str]:
-        """Mark a broker as decommissioned, and compute the figures since its outage again.
+    def retire(self, mark: Mark, *, undo: bool = False) -> list[str]:
+        """Mark a broker as decommissioned, or remove its marks, and compute the figures since its outages again.
 
-        Returns the NameServers whose outages the mark applies to; none if the broker was not down at that time.
+        Returns the NameServers whose outages this changes; none if the broker was not down then, or had no mark.
         """
-        began = time.monotonic()
+        began, store = time.monotonic(), self._store
         if self._open():
             self._refresh(what="build", full=True, days=None, counts=Counts(), began=began)
-        downs = self._store.at(OUTAGE_IMPACT, self._store.current(OUTAGE_IMPACT)).where(mark.applies_to())
+        marks = store.current(RETIRED)
+        if undo and store.at(RETIRED, marks).where(mark.names_same()).isEmpty():
+            return []
+        applies = fn.col("retired") & mark.names_same() if undo else mark.applies_to()
+        downs = store.at(OUTAGE_IMPACT, store.current(OUTAGE_IMPACT)).where(applies)
         found = downs.select("ns", fn.to_date("from_at").alias("day")).collect()
         if not found:
             return []
-        self._store.append(RETIRED, self._store.rows(RETIRED, [mark.row()]))
+        if undo:
+            store.replace(RETIRED, store.empty(RETIRED), stale=mark.names_same(), seen=marks)
+        else:
+            store.append(RETIRED, store.rows(RETIRED, [mark.row()]))
         days = Days(min(row.day for row in found), None)
         self._refresh(what="retire", full=False, days=days, counts=Counts(), began=began)
         return sorted({row.ns for row in found})

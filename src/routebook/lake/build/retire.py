@@ -24,10 +24,13 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     def applies_to(self) -> Column:
         """Rows of gold.outage_impact; gold/outage_impact.py uses the same rule."""
         at = fn.lit(self.retired_at)
-        is_then = (fn.col("from_at") <= at) & (fn.col("to_at").isNull() | (fn.col("to_at") > at))
+        return self.names_same() & (fn.col("from_at") <= at) & (fn.col("to_at").isNull() | (fn.col("to_at") > at))
+
+    def names_same(self) -> Column:
+        """Rows of outages and of marks with this broker, and with this cluster and id if the mark has them."""
         is_it = fn.col("broker") == self.broker
         if self.cluster is not None:
-            is_it = is_it & (fn.col("cluster") == self.cluster)
+            is_it = is_it & fn.col("cluster").eqNullSafe(self.cluster)
         if self.broker_id is not None:
-            is_it = is_it & (fn.col("broker_id") == self.broker_id)
-        return is_it & is_then
+            is_it = is_it & fn.col("broker_id").eqNullSafe(self.broker_id)
+        return is_it

@@ -50,7 +50,7 @@ class Regularity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     cluster: str | None
     broker: str
-    addr: str
+    addr: str  # the last one
     beats: int
     gap_p50_ms: int
     gap_p99_ms: int
@@ -111,12 +111,14 @@ def tradeoff(scope: Scope, limit: int | None) -> Tradeoff:
 def heartbeats(scope: Scope, limit: int | None) -> Heartbeats:
     """From `heartbeat_quality`."""
     limit = limit or _DEFAULT_LIMIT
-    cluster = "cluster" if "cluster" in scope.columns("gold.heartbeat_quality") else "NULL AS cluster"
+    columns = scope.columns("gold.heartbeat_quality")
+    cluster = "cluster" if "cluster" in columns else "NULL"
+    same = "coalesce(broker_id::VARCHAR, addr)" if "broker_id" in columns else "addr"  # a broker is its id
     rows = scope.rows(
         "gold.heartbeat_quality",
-        f"""SELECT {cluster}, broker, addr, sum(beats)::BIGINT AS beats, max(gap_p50_ms) AS gap_p50_ms,
-                   max(gap_p99_ms) AS gap_p99_ms, max(gap_max_ms) AS gap_max_ms
-            FROM scoped WHERE {scope.on_days()} GROUP BY ALL
+        f"""SELECT {cluster} AS cluster, broker, arg_max(addr, day) AS addr, sum(beats)::BIGINT AS beats,
+                   max(gap_p50_ms) AS gap_p50_ms, max(gap_p99_ms) AS gap_p99_ms, max(gap_max_ms) AS gap_max_ms
+            FROM scoped WHERE {scope.on_days()} GROUP BY {cluster}, broker, {same}
             ORDER BY gap_p99_ms DESC NULLS LAST, gap_max_ms DESC, broker, addr LIMIT {limit + 1}""",  # noqa: S608
     )
     gaps = ("gap_p50_ms", "gap_p99_ms", "gap_max_ms")

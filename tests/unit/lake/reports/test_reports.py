@@ -19,7 +19,7 @@ from routebook.lake.reports import REPORTS, all_reports, make_report
 from routebook.lake.reports.availability import Availability
 from routebook.lake.reports.controller import Controller
 from routebook.lake.reports.divergence import Divergence
-from routebook.lake.reports.heartbeats import Tradeoff
+from routebook.lake.reports.heartbeats import Heartbeats, Tradeoff
 from routebook.lake.reports.html.page import page
 from routebook.lake.reports.outages import Outages
 from routebook.lake.reports.topics import Demand, Placement
@@ -59,6 +59,14 @@ def test_availability_per_day_worst_broker_first(lake: Lake) -> None:
     (late,) = [one for one in report.brokers if one.broker == "payments-b-6"]
     assert late.cells[:4] == [None] * 4
     assert {one.cluster: one.brokers for one in report.clusters} == {"orders": 8, "payments": 6}
+
+
+def test_heartbeats_have_one_row_for_a_broker_that_moved(lake: Lake) -> None:
+    report = make_report(lake, "heartbeats", days=DAYS)
+    assert isinstance(report, Heartbeats)
+    names = [one.broker for one in report.brokers]
+    assert len(names) == len(set(names))
+    assert "10.9.9.9:10911" not in {one.addr for one in report.brokers}, "the last address"
 
 
 def test_days_are_in_the_time_zone(lake: Lake) -> None:
