@@ -10,7 +10,7 @@ from routebook.lake.build.bronze.quarantine import Quarantined
 from routebook.lake.build.pipeline import Outcome
 from tests.support.lake import SparkLake, line, numbered, write_open, write_rolled
 
-LARGE = 21_000_000
+LARGE = 50_000_000
 
 
 def test_an_empty_file_is_reported_and_the_rest_is_published(
@@ -112,3 +112,13 @@ def test_an_event_that_is_too_large_is_named_and_explains_its_hole(small_lake: S
     assert why.startswith(f"quarantined: {len(large)} bytes")
     assert "line 2" in why
     assert outcome.missing == 1
+
+
+@pytest.mark.slow
+def test_an_event_of_50_mb_with_many_fields_is_read(small_lake: SparkLake, tmp_path: Path) -> None:
+    topics = {f"{'t' * 100}{number}": (6, 8, 8, 0) for number in range(LARGE // 100)}
+    large = line("n", 2, "topics_changed", broker="a", cause="registration", added=topics)
+    assert len(large) > LARGE
+    write_rolled(tmp_path, 1, 3, [*numbered("n", [1]), large, *numbered("n", [3])])
+    outcome = small_lake.pipeline().build([str(tmp_path)])
+    assert (small_lake.numbers("n"), small_lake.quarantine(), outcome.missing) == ([1, 2, 3], [], 0)

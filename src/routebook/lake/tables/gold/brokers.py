@@ -228,7 +228,7 @@ OUTAGE_IMPACT: Final = Table(
         lookups_during bigint
             -- Look-ups of these topics from the minute of the begin to the last whole minute of the outage. | 310
         cluster string
-        reason string -- Why the broker left. | closed
+        reason string -- Why the broker left: unregistered, deregistered, closed, idle or expired. | expired
         planned boolean -- True if the broker unregistered or was deregistered by an operator. | false
         topic_names array<string> -- The topics of its group at the begin of the outage. | ["orders", "payments"]
         orphans array<string> -- The topics that no other broker had. | ["payments"]
