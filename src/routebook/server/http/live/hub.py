@@ -111,7 +111,7 @@ class Hub:
         except (RoutebookError, ApiError, OSError, sqlite3.Error):
             return  # retried in a later round
         if last_seq >= self.seq or last_seq >= (self._context.feed.last_seq or 0):
-            self.recent.prime(groups)
+            self.recent.prime(groups, since_ms=since_ms)
 
     def overview(self, now_ms: int) -> Overview:
         """The current key figures."""

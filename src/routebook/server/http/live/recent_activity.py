@@ -137,8 +137,11 @@ class RecentActivity:
                 case _:
                     pass
 
-    def prime(self, groups: Mapping[str, list[Session]]) -> None:
-        """Add the sessions before this start from history; newer records take precedence."""
+    def prime(self, groups: Mapping[str, list[Session]], *, since_ms: int) -> None:
+        """Add the sessions before this start from history, and brokers that left since a time.
+
+        Newer records take precedence.
+        """
         self.primed = True
         for name, sessions in groups.items():
             members = self.registered.get(name, {})
@@ -147,7 +150,8 @@ class RecentActivity:
                 if session.to_ms is None:
                     members.setdefault(session.addr, Registered(session.from_ms, session.broker_id))
                 elif (
-                    key not in self.lost
+                    session.to_ms >= since_ms
+                    and key not in self.lost
                     and session.addr not in members
                     and session.ended in set(DownReason) - {DownReason.REPLACED}
                 ):

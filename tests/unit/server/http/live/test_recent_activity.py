@@ -86,10 +86,12 @@ def test_history_adds_brokers_lost_before_the_start() -> None:
     recent.prime(
         {
             "gone": [past("x", 1, 2, "expired")],
+            "removed": [past("x", 0, 1, "expired")],
             "back": [past("x", 1, 2, "closed"), past("x", 3, None)],
             "moved": [past("x", 1, 2, "closed"), past("y", 3, None)],
             "switched": [past("x", 1, 2, "role_switch"), past("x", 2, None, broker_id=1)],
-        }
+        },
+        since_ms=2,
     )
     assert [one.name for one in recent.lost.values()] == ["gone"]
     assert recent.registered == {
