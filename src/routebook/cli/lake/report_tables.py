@@ -83,13 +83,14 @@ def _availability(report: Availability, _: ZoneInfo) -> None:
 
 def _outages(report: Outages, zone: ZoneInfo) -> None:
     _print_rows(
-        ("FROM", "DURATION", "AT MOST", "BROKER", "REASON", "TOPICS", "WITHOUT BROKER", "SEEN BY"),
+        ("FROM", "DURATION", "AT MOST", "BROKER", "ID", "REASON", "TOPICS", "WITHOUT BROKER", "SEEN BY"),
         (
             (
                 local_time(one.from_at, zone),
                 duration(one.duration_s) or one.state(),
                 duration(one.max_s),
                 one.broker,
+                "" if one.broker_id is None else one.broker_id,
                 f"{one.reason or ''}{' (planned)' if one.planned else ''}",
                 one.topics,
                 one.orphaned,
