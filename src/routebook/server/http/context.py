@@ -5,11 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from routebook.controller.machine import Machine
-from routebook.controller.overview import NodeOverview
-from routebook.controller.record import Origin
 from routebook.handlers import NameServer
-from routebook.history.query.history import History
 from routebook.journal.files import Files
 from routebook.journal.write.writer import Writer
 from routebook.server.clock import Clock
@@ -22,6 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from routebook.access.identity import Identity
+    from routebook.controller.machine import Machine
+    from routebook.controller.overview import NodeOverview
+    from routebook.controller.record import Origin
+    from routebook.history.query.history import History
     from routebook.peers.monitor import Peers
     from routebook.server.access.denials import Denials
     from routebook.server.access.identities_file import IdentitiesFile
@@ -34,7 +34,7 @@ class ControllerPart(Protocol):
     """The Controller node of this process."""
 
     @property
-    def machine(self) -> Machine: ...
+    def machine(self) -> "Machine": ...
 
     @property
     def meter(self) -> "ControllerMeter": ...
@@ -44,9 +44,9 @@ class ControllerPart(Protocol):
         """Failed and late requests by endpoint and kind."""
         ...
 
-    def overview(self) -> NodeOverview: ...
+    def overview(self) -> "NodeOverview": ...
 
-    async def ask(self, command: Command, origin: Origin) -> Reply:
+    async def ask(self, command: Command, origin: "Origin") -> Reply:
         """Answer a request like the Controller's port."""
         ...
 
@@ -65,7 +65,7 @@ class HttpContext:
     boot: str
     journal: Writer | None = None
     journal_files: Files | None = None
-    history: History | None = None
+    history: "History | None" = None
     peers: "Peers | None" = None
     access: "IdentitiesFile | None" = None  # None: authentication is off
     denials: "Denials | None" = None
