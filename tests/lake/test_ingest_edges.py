@@ -7,7 +7,7 @@ import pytest
 
 from routebook.cli.lake.session import print_outcome
 from routebook.lake.build.bronze.quarantine import Quarantined
-from routebook.lake.build.pipeline import Outcome
+from routebook.lake.build.outcome import Outcome
 from tests.support.lake import SparkLake, line, numbered, write_open, write_rolled
 
 LARGE = 50_000_000

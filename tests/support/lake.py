@@ -9,7 +9,8 @@ import msgspec
 import zstandard
 from pyspark.sql import SparkSession
 
-from routebook.lake.build.pipeline import Pipeline, Stage
+from routebook.lake.build.outcome import Stage
+from routebook.lake.build.pipeline import Pipeline
 from routebook.lake.build.silver.observed import STEP as OBSERVED
 from routebook.lake.build.step import Step
 from routebook.lake.layout import CATALOG

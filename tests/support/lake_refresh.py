@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
+from routebook.lake.build.affected import Affected
 from routebook.lake.build.event_time import is_rollup
 from routebook.lake.build.incremental import replaced
 from routebook.lake.build.schema import conform, empty_frame
@@ -57,6 +58,7 @@ def _refresh(
     marks: DataFrame,
 ) -> dict[str, DataFrame]:
     """All tables of the steps, by name, after a refresh; `old` has the tables before it."""
+    affected = Affected(windows, all_steps=False)
     upstream: dict[str, tuple[Table, DataFrame]] = {RETIRED.name: (RETIRED, marks)}
     # checkpoints cut the lineage, which every later plan would contain
     states, rollups = (events.where(test).localCheckpoint() for test in (~is_rollup(), is_rollup()))
@@ -67,6 +69,9 @@ def _refresh(
             if before is None:
                 before = empty_frame(events.sparkSession, table)
             inputs = Inputs(step, events=timed, old=before, upstream=upstream, windows=windows)
+            if not affected.includes(step, inputs):
+                upstream[table.name] = table, before
+                continue
             rows = before.where(~replaced(table, windows)).unionByName(conform(step.build(inputs), table))
             upstream[table.name] = table, rows.localCheckpoint()
             inputs.release()

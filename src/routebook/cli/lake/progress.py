@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from routebook.lake.build.pipeline import Stage
+    from routebook.lake.build.outcome import Stage
 
 _STARTING: Final = "starting Spark"
 

@@ -17,7 +17,8 @@ from routebook.lake.paths import Place
 
 if TYPE_CHECKING:
     from routebook.lake.build.bronze.quarantine import Quarantined
-    from routebook.lake.build.pipeline import Outcome, Pipeline, Stage
+    from routebook.lake.build.outcome import Outcome, Stage
+    from routebook.lake.build.pipeline import Pipeline
     from routebook.lake.lock import Lock
 
 
@@ -37,8 +38,8 @@ def spark_session(options: BuildOptions, lock: "Lock | None") -> Iterator[Any]:
     """Open a Spark session; at the end close it, then release the lock."""
     from pyspark.errors import PySparkException
 
-    from routebook.lake.spark.jvm import JvmError
-    from routebook.lake.spark.session import SessionOptions, close_session, open_session
+    from routebook.lake.spark.jvm import JvmError, reason_of
+    from routebook.lake.spark.session import SessionOptions, close_session, log_file, open_session
 
     session = open_session(
         SessionOptions(
@@ -48,7 +49,10 @@ def spark_session(options: BuildOptions, lock: "Lock | None") -> Iterator[Any]:
     try:
         yield session
     except (PySparkException, JvmError) as error:
-        raise SparkFailed(f"Spark failed: {_cause(error)}; the published tables are unchanged") from error
+        raise SparkFailed(
+            f"Spark failed: {reason_of(error)[:500]}; the published tables are unchanged; "
+            f"Spark's log is {log_file(options.lake)}"
+        ) from error
     finally:
         close_session(session)
         if lock is not None:
@@ -137,10 +141,3 @@ def _contents(quarantine: "Quarantined") -> str:
         (quarantine.damaged_files, "damaged files"),
     )
     return ", ".join(f"{count} {what}" for count, what in counts if count)
-
-
-def _cause(error: Exception) -> str:
-    """Return the last cause of a Spark error, or its first line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by")]
-    return (causes or lines or [type(error).__name__])[-1 if causes else 0][:500]

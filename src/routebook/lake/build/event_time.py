@@ -33,7 +33,7 @@ def corrections(events: DataFrame, *, floor: Column) -> DataFrame:
     """`ns, seq, t` of the events whose `t` differs from `at`; none if the clock was never set back.
 
     `events` has all events of the windows except rollups; `floor` is the begin of the window of an `ns`. Only these
-    narrow rows are shuffled; `with_t` joins them to the wide rows by broadcast.
+    narrow rows are sorted; `with_t` joins them to the wide rows.
     """
     so_far = Window.partitionBy("ns").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     return (
@@ -46,6 +46,6 @@ def corrections(events: DataFrame, *, floor: Column) -> DataFrame:
 
 def with_t(events: DataFrame, corrected: DataFrame) -> DataFrame:
     """Events other than rollups, with `t`."""
-    return events.join(fn.broadcast(corrected.withColumnRenamed("t", "corrected_t")), ["ns", "seq"], "left").select(
+    return events.join(corrected.withColumnRenamed("t", "corrected_t"), ["ns", "seq"], "left").select(
         *(events[column] for column in events.columns), fn.coalesce("corrected_t", "at").alias("t")
     )

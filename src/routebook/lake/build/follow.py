@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from routebook.errors import RoutebookError
-from routebook.lake.spark.jvm import JvmError
+from routebook.lake.spark.jvm import JvmError, reason_of
 from routebook.lake.status import State, Status, write_status
 
 if TYPE_CHECKING:
-    from routebook.lake.build.pipeline import Outcome, Pipeline, Stage
+    from routebook.lake.build.outcome import Outcome, Stage
+    from routebook.lake.build.pipeline import Pipeline
     from routebook.lake.lock import Lock
 
 
@@ -61,7 +62,7 @@ class Follower:
                 if self._lock is not None:
                     self._lock.release()
         except (RoutebookError, PySparkException, JvmError, ConnectionError) as error:
-            line = " ".join(str(error).split())[:500] or type(error).__name__
+            line = " ".join(reason_of(error).split())[:500]
             if line != self._last_error:
                 self._on_error(f"this pass failed and will be retried: {line}")
             self._last_error = line
@@ -75,6 +76,7 @@ class Follower:
 
     def _on_stage(self, stage: "Stage") -> None:
         if not stage.total:  # opening, publishing, or nothing to read
+            self._write(State.BUILDING, says=stage.name)
             return
         is_reading = stage.name == "reading"
         self._behind = stage.total - stage.done if is_reading else 0, stage.rows

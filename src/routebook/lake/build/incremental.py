@@ -76,7 +76,7 @@ def edge(rows: DataFrame, table: Table, windows: Sequence[Window]) -> DataFrame:
     """Existing rows that were open at the begin of the window, with their end set to null."""
     match table.refresh:
         case RefreshMode.BY_SEQ:
-            began = where_ns(_first_seqs(windows), lambda seq: fn.col("from_seq") < seq)
+            began = where_ns(_first_seqs(windows), lambda seq: fn.col("from_seq") < seq, loosest=max)
         case RefreshMode.BY_TIME:
             began = fn.col(table.interval[0]) < since(windows)
         case _:
@@ -132,6 +132,8 @@ def first_day(windows: Sequence[Window]) -> Column:
 
 def window_column(name: str, windows: Sequence[Window]) -> Column:
     """`from_seq`, `from_t` or `first_day` of the window of a row's `ns`; null if the NameServer has no window."""
+    if name == "from_t":
+        return fn.timestamp_micros(by_ns({window.ns: window.from_us for window in windows}))
     return by_ns({window.ns: getattr(window, name) for window in windows})
 
 

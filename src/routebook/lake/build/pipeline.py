@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import date
 
-import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
@@ -21,6 +20,7 @@ from routebook.lake.build.bronze.ingest import Ingest, Progress, numbers_of
 from routebook.lake.build.bronze.journals import Journals
 from routebook.lake.build.bronze.quarantine import Quarantine, Quarantined
 from routebook.lake.build.incremental import Days
+from routebook.lake.build.outcome import Outcome, Stage
 from routebook.lake.build.publish import Build, Builds
 from routebook.lake.build.refresh import refresh
 from routebook.lake.build.retire import Mark
@@ -31,35 +31,14 @@ from routebook.lake.build.window import Window, find_windows
 from routebook.lake.errors import LakeBusy
 from routebook.lake.layout import CHECKPOINT
 from routebook.lake.paths import Place
+from routebook.lake.spark.small_data import fit
 from routebook.lake.tables.bronze import EVENTS, QUARANTINE
-from routebook.lake.tables.gold import OUTAGE_IMPACT
+from routebook.lake.tables.gold import HEARTBEAT_QUALITY, OUTAGE_IMPACT
 from routebook.lake.tables.kinds import FORMAT_VERSION
 from routebook.lake.tables.meta import BUILDS, HOLES, RETIRED
-from routebook.lake.tables.silver import BROKER_SPANS, OBSERVED
+from routebook.lake.tables.silver import BROKER_SPANS, OBSERVED, TOPIC_SPANS
 
-
-class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress of a pass."""
-
-    name: str  # "reading", "gold.broker_sessions", "publishing"
-    done: int = 0
-    total: int = 0
-    unit: str = "tables"  # that `done` and `total` count: "segments" or "tables"
-    rows: int = 0
-    bytes: int = 0  # of the segments that were read
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a pass. `build_id` is None if nothing was new."""
-
-    build_id: str | None
-    counts: Counts
-    quarantine: Quarantined  # all that the lake has, of this and earlier builds
-    new_in_quarantine: Quarantined  # since the last published build
-    holes: int
-    missing: int  # numbers that are certainly lost
-    tables: int
-    seconds: float
+_LARGEST = frozenset({BROKER_SPANS, TOPIC_SPANS, HEARTBEAT_QUALITY})
 
 
 class Pipeline:
@@ -80,6 +59,7 @@ class Pipeline:
         self._quarantine = Quarantine(self._store)
         self._ingest: Ingest | None = None
         self._last: Build | None = None
+        self._own = ""  # the last build that this pipeline published
         self._quarantine_before: int | None = None  # its snapshot in the last build before this pass
 
     @property
@@ -163,8 +143,10 @@ class Pipeline:
     def _open(self) -> bool:
         """Restore the published state. Returns whether all tables must be rebuilt from the first event."""
         self._report(Stage(name="opening"))
+        fit(self._store.spark, 0)
         last = self._builds.open()
-        for table in (EVENTS, QUARANTINE, HOLES, RETIRED):
+        is_own = last is not None and last.build_id == self._own
+        for table in () if is_own else (EVENTS, QUARANTINE, HOLES, RETIRED):
             if not self._store.exists(table):
                 self._store.create(table)
             elif not self._store.has_declared_columns(table):
@@ -172,28 +154,31 @@ class Pipeline:
         published = last.tables if last is not None else {}
         if RETIRED.path in published and self._store.current(RETIRED) != published[RETIRED.path]:
             self._store.roll_back(RETIRED, published[RETIRED.path])  # `retire` was killed
-        full = any(not self._restore(step, published.get(step.table.path)) for step in self._steps)
-        if full:
-            for step in self._steps:
-                self._store.drop(step.table)
-                self._store.create(step.table)
+        full = any(not self._restore(step, published.get(step.table.path), is_own=is_own) for step in self._steps)
+        for number, step in enumerate(self._steps if full else ()):
+            self._report(Stage(name="creating tables", done=number, total=len(self._steps)))
+            self._store.drop(step.table)
+            self._store.create(step.table)
         if self._ingest is None or self._last is None or last is None or self._last.number != last.number:
             self._ingest = self._new_ingest(last)
         self._last = last
         self._quarantine_before = published.get(QUARANTINE.path)
         return full
 
-    def _restore(self, step: Step, snapshot: int | None) -> bool:
-        """Roll the table back to its published snapshot; False if it must be rebuilt."""
+    def _restore(self, step: Step, snapshot: int | None, *, is_own: bool) -> bool:
+        """Roll the table back to its published snapshot; False if it must be rebuilt.
+
+        If this pipeline published the last build (`is_own`), the table is as declared.
+        """
         table, store = step.table, self._store
-        if (
+        if not is_own and (
             snapshot is None
             or not store.exists(table)
             or not store.has_declared_columns(table)
             or not store.has_declared_partitions(table)
         ):
             return False
-        if store.current(table) != snapshot:
+        if snapshot is not None and store.current(table) != snapshot:
             store.roll_back(table, snapshot)
         return True
 
@@ -240,10 +225,12 @@ class Pipeline:
         touched = bronze if full else unpublished
         if days is not None:
             touched = bronze.where(days.contain(fn.col("day")))
+        self._report(Stage(name="finding changes"))
         windows = self._windows(touched, bronze, full=full)
         if not (windows or quarantined or full):
             return self._outcome(None, counts, began)
         if windows:
+            fit(self._store.spark, self._rows_to_read(windows))
             total = len(self._steps)
             refresh(
                 self._store,
@@ -261,6 +248,12 @@ class Pipeline:
         build = self._publish(what, self._ingest.coverage, explained, counts, began)
         self._last = build
         return self._outcome(build, counts, began)
+
+    def _rows_to_read(self, windows: list[Window]) -> int:
+        """About how many rows the steps read: the events of the windows' days, and a part of the largest tables."""
+        built = {step.table for step in self._steps}
+        large = max((self._store.count(table) for table in built & _LARGEST), default=0)
+        return max(self._store.count_since(EVENTS, min(window.first_day for window in windows)), large // 10)
 
     def _has_unpublished_events(self) -> bool:
         return self._last is None or self._last.bronze_snapshot != self._store.current(EVENTS)
@@ -300,7 +293,7 @@ class Pipeline:
     def _publish(self, what: str, coverage: Coverage, explained: list[Hole], counts: Counts, began: float) -> Build:
         tables = [EVENTS, QUARANTINE, HOLES, RETIRED, *(step.table for step in self._steps)]
         snapshots = {table.path: self._store.current(table) for table in tables}
-        return self._builds.publish(
+        build = self._builds.publish(
             self._last,
             what=what,
             tables=snapshots,
@@ -310,6 +303,8 @@ class Pipeline:
             counts=counts,
             seconds=time.monotonic() - began,
         )
+        self._own = build.build_id
+        return build
 
     # -- reporting ---------------------------------------------------------------------------------------------------
 

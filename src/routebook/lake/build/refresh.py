@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
+from routebook.lake.build.affected import Affected
 from routebook.lake.build.event_time import ROLLUPS, is_rollup
 from routebook.lake.build.incremental import Days, events_read, in_backfill, replaced
 from routebook.lake.build.schema import conform, empty_frame
@@ -29,7 +30,8 @@ def refresh(
     days: Days | None = None,
     on_progress: Callable[[str, int], None],
 ) -> None:
-    """Recompute all tables from the begin of the windows; with `days`, only the rows of a backfill."""
+    """Recompute all affected tables from the begin of the windows; with `days`, only the rows of a backfill."""
+    affected = Affected(windows, all_steps=days is not None)
     events = store.at(EVENTS, bronze_snapshot)
     states = events.where(_is_state())
     if not full:
@@ -44,6 +46,9 @@ def refresh(
                 before = store.current(table)
                 old = empty_frame(store.spark, table) if full else store.at(table, before)
                 inputs = Inputs(step, events=timed, old=old, upstream=upstream, windows=windows)
+                if not affected.includes(step, inputs):
+                    upstream[table.name] = table, old
+                    continue
                 rows = conform(step.build(inputs), table)
                 stale = None if full or table.refresh is RefreshMode.WHOLE else replaced(table, windows)
                 if stale is not None and days is not None:

@@ -2,15 +2,21 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from enum import StrEnum
+from typing import Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from routebook.lake.build import incremental
 from routebook.lake.build.event_time import ROLLUPS, corrections, with_t
+from routebook.lake.build.schema import empty_frame
 from routebook.lake.build.window import Window
+from routebook.lake.tables.silver import OBSERVED
 from routebook.lake.tables.table import RefreshMode, Table
+
+ALL_KINDS: Final = ("*",)
+_PROGRESS: Final = ("seen_until", "last_seq", "last_t")  # of silver.observed: change with every event
 
 
 class Events(NamedTuple):
@@ -38,6 +44,14 @@ def with_event_time(states: DataFrame, rollups: DataFrame, windows: Sequence[Win
         yield Events(timed, rollups.select("*", fn.col("minute").alias("t")))
     finally:
         corrected.unpersist()
+
+
+class Progress(StrEnum):
+    """Which progress of `silver.observed` changes a table, while no NameServer starts or stops."""
+
+    NONE = "none"  # the step sees no columns that change until the next start
+    DAY = "day"  # only the first event of a day
+    ANY = "any"
 
 
 class Inputs:
@@ -69,6 +83,8 @@ class Inputs:
         mode = self._step.table.refresh
         if mode in (RefreshMode.WHOLE, RefreshMode.APPEND):
             raise LookupError(f"step {self._step.table.name} reads events, but its refresh mode {mode} has no window")
+        if self._step.kinds != ALL_KINDS and (not kinds or set(kinds) - set(self._step.kinds)):
+            raise LookupError(f"step {self._step.table.name} reads kinds of events that its `kinds` does not list")
         return self._events.of(*kinds).where(incremental.events_read(mode, self._windows))
 
     def edge(self) -> DataFrame:
@@ -79,6 +95,14 @@ class Inputs:
         """
         return incremental.edge(self._old, self._step.table, self._windows)
 
+    def no_rows(self) -> DataFrame:
+        """This table without rows."""
+        return empty_frame(self._old.sparkSession, self._step.table)
+
+    def replaces_rows(self) -> bool:
+        """Whether the table has rows that the refresh replaces: open ones, or such that ended in the window."""
+        return not self._old.where(incremental.replaced(self._step.table, self._windows)).isEmpty()
+
     def kept(self) -> DataFrame:
         """Rows of this table that the refresh does not replace. Empty in a full build."""
         return self._old.where(~incremental.replaced(self._step.table, self._windows))
@@ -88,7 +112,11 @@ class Inputs:
         if name not in self._step.reads:
             raise LookupError(f"step {self._step.table.name} reads {name}, which its `reads` does not list")
         table, rows = self._upstream[name]
-        return rows.where(incremental.rows_read(table, self._step.table.refresh, self._windows))
+        rows = rows.where(incremental.rows_read(table, self._step.table.refresh, self._windows))
+        if name != OBSERVED.name or self._step.progress is not Progress.NONE:
+            return rows
+        ended = {one: fn.when(fn.col("to_at").isNotNull(), fn.col(one)) for one in _PROGRESS}
+        return rows.withColumns(ended)
 
     def windows(self) -> DataFrame:
         """`ns string, from_seq bigint, from_t timestamp, first_day date`: the begin of each window.
@@ -122,8 +150,15 @@ class Inputs:
 
 
 class Step(NamedTuple):
-    """One table and the function that computes it."""
+    """One table and the function that computes it.
+
+    `kinds`, `progress` and `reads` are all that the table depends on, so a refresh skips the step if none of them has
+    changed (refresh.py).
+    """
 
     table: Table
     reads: tuple[str, ...]  # names of tables of earlier steps
     build: Callable[[Inputs], DataFrame]
+    kinds: tuple[str, ...] = ALL_KINDS  # of the events that it reads
+    progress: Progress = Progress.ANY
+    open_only: tuple[str, ...] = ()  # kinds and upstream tables whose changes affect only rows that are open

@@ -13,14 +13,20 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from routebook.lake.build.schema import empty_frame, schema
 from routebook.lake.errors import CommitConflict
 from routebook.lake.layout import CATALOG
-from routebook.lake.spark.jvm import JavaError, iceberg_table, java_classes
+from routebook.lake.spark.jvm import (
+    JavaError,
+    create_iceberg_table,
+    iceberg_table,
+    iceberg_table_exists,
+    java_classes,
+)
 from routebook.lake.tables.bronze import EVENTS
 from routebook.lake.tables.ddl import columns_of
 from routebook.lake.tables.table import Layer, Table
 
 _DAYS: Final = "days("
 # Partitioned by the first letter of the kind as well: most rows are rollups, and most steps read none of them.
-_EXTRA_PARTITIONS: Final = {EVENTS.path: "truncate(1, `kind`)"}
+_TRUNCATED: Final = {EVENTS.path: "kind"}
 # Writers keep one file per day open instead of sorting by day first: bronze rows arrive in time order.
 _UNSORTED: Final = {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"}
 _PROPERTIES: Final = {
@@ -56,17 +62,20 @@ class Store:
         if table.layer not in self._namespaces:
             self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{table.layer}")
             self._namespaces.add(table.layer)
-        transforms = ", ".join(filter(None, (_quoted(table.partition), _EXTRA_PARTITIONS.get(table.path))))
-        partitioned = f" PARTITIONED BY ({transforms})" if transforms else ""
         wanted = _PROPERTIES | (_UNSORTED if table.layer is Layer.BRONZE else {}) | properties
-        listed = ", ".join(f"'{key}' = '{value}'" for key, value in wanted.items())
-        self.spark.sql(
-            f"CREATE TABLE {self.name(table)} ({table.ddl}) USING iceberg{partitioned} TBLPROPERTIES ({listed})"
+        create_iceberg_table(
+            self.spark,
+            CATALOG,
+            table.path,
+            schema(table),
+            partition=table.partition and _column_of(table.partition),
+            by_day=(table.partition or "").startswith(_DAYS),
+            truncated=_TRUNCATED.get(table.path),
+            properties=wanted,
         )
-        self._iceberg(table).newAppend().commit()
 
     def exists(self, table: Table) -> bool:
-        return bool(self.spark.catalog.tableExists(f"{CATALOG}.{table.path}"))
+        return iceberg_table_exists(self.spark, CATALOG, table.path)
 
     def drop(self, table: Table) -> None:
         """Delete the table, if it exists, and its files."""
@@ -107,6 +116,11 @@ class Store:
     def count(self, table: Table) -> int:
         """The number of rows, from the metadata of the current snapshot."""
         return int(self._iceberg(table).currentSnapshot().summary().get("total-records") or 0)
+
+    def count_since(self, table: Table, day: date) -> int:
+        """The number of rows in the partitions from this day on, from the metadata; the table has a column `day`."""
+        partitions = self.spark.table(f"{self.name(table)}.partitions").where(fn.col("partition.day") >= fn.lit(day))
+        return partitions.agg(fn.sum("record_count")).collect()[0][0] or 0
 
     def roll_back(self, table: Table, snapshot: int) -> None:
         """Make an earlier snapshot the current one."""
@@ -179,12 +193,6 @@ class Store:
 
 def _is_true(condition: Column) -> Column:
     return fn.coalesce(condition, fn.lit(False))
-
-
-def _quoted(partition: str | None) -> str | None:
-    if partition is None:
-        return None
-    return f"days(`{_column_of(partition)}`)" if partition.startswith(_DAYS) else f"`{partition}`"
 
 
 def _column_of(partition: str) -> str:

@@ -4,12 +4,14 @@ Events with the same time are one change, so they are recomputed together: table
 which a refresh that begins between two such events could continue.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import Any, Final, NamedTuple
+from zlib import crc32
 
+import msgspec
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
@@ -28,6 +30,15 @@ _SIGNS: Final = ("broker_up", "broker_returned", "broker_changed")
 _MAX_CONDITIONS: Final = 8  # NameServers; with more, one condition each costs more than the skipped files save
 
 
+class News(NamedTuple):
+    """What the new events of a NameServer are; the defaults exclude nothing."""
+
+    kinds: frozenset[str] = frozenset()
+    is_late: bool = True  # some precede known events, which can change the time and meaning of those
+    is_start: bool = True  # some do not belong to the running start: a NameServer started or had stopped
+    is_new_day: bool = True
+
+
 class Window(NamedTuple):
     """All events of `ns` from `from_seq` on are processed again."""
 
@@ -35,19 +46,17 @@ class Window(NamedTuple):
     from_seq: int
     from_us: int  # µs since the epoch: no event in the window except rollups has an earlier `t`
     first_day: date  # UTC: the first day that daily tables recompute
-
-    @property
-    def from_t(self) -> Column:
-        """`from_us` as a timestamp."""
-        return fn.timestamp_micros(fn.lit(self.from_us))
+    news: News = News()
 
 
 class _Past(NamedTuple):
     """The time before a window, from `silver.observed`."""
 
-    last_us: int | None  # time of the last event of the starts that ended before the window
-    seen_us: int | None
-    cut_from: int | None  # first number of the start in which the window begins
+    last_us: int | None = None  # time of the last event of the starts that ended before the window
+    seen_us: int | None = None
+    cut_from: int | None = None  # first number of the start in which the window begins
+    last_seq: int | None = None  # of all starts
+    running: str | None = None  # the start that has not ended
 
 
 def find_windows(new: DataFrame, *, observed: DataFrame, spans: DataFrame, events: DataFrame) -> list[Window]:
@@ -63,6 +72,9 @@ def find_windows(new: DataFrame, *, observed: DataFrame, spans: DataFrame, event
             fn.min("seq").alias("from_seq"),
             fn.unix_micros(fn.min("at")).alias("at_us"),
             fn.unix_micros(fn.min(fn.least("at", "minute"))).alias("least_us"),
+            fn.unix_micros(fn.max("at")).alias("until_us"),
+            fn.collect_set("kind").alias("kinds"),
+            fn.collect_set("boot").alias("boots"),
         )
         .orderBy("ns")
         .collect()
@@ -76,7 +88,7 @@ def find_windows(new: DataFrame, *, observed: DataFrame, spans: DataFrame, event
     planned_us = _planned_since(new, spans, {ns: first_seqs.get(ns, seq) for ns, seq in starts.items()})
     windows = []
     for row in firsts:
-        before = past.get(row.ns, _Past(None, None, None))
+        before = past.get(row.ns, _Past())
         from_us = last_us.get(row.ns, row.at_us)
         # New events at the end of a journal change no earlier time, but the time up to them is now observed. New
         # events in the middle of a journal can change all times after them.
@@ -84,7 +96,13 @@ def find_windows(new: DataFrame, *, observed: DataFrame, spans: DataFrame, event
         least_us = row.least_us if since_us is None else min(row.least_us, since_us)
         from_seq = first_seqs.get(row.ns, row.from_seq)
         first_us = min(least_us - LOOK_BACK // timedelta(microseconds=1), planned_us.get(row.ns, least_us))
-        windows.append(Window(row.ns, from_seq, from_us, _datetime(first_us).date()))
+        news = News(
+            kinds=frozenset(row.kinds),
+            is_late=before.last_seq is not None and before.last_seq >= row.from_seq,
+            is_start=row.boots != [before.running],
+            is_new_day=before.seen_us is None or _day(before.seen_us) != _day(row.until_us),
+        )
+        windows.append(Window(row.ns, from_seq, from_us, _day(first_us), news))
     return windows
 
 
@@ -93,7 +111,7 @@ def _planned_since(new: DataFrame, spans: DataFrame, starts: dict[str, int]) -> 
 
     An outage that was open is taken to end if a broker of its group registers in the window.
     """
-    is_before = where_ns(starts, lambda seq: fn.col("from_seq") < seq)
+    is_before = where_ns(starts, lambda seq: fn.col("from_seq") < seq, loosest=max)
     ended_in = where_ns(starts, lambda seq: fn.col("to_seq") >= seq)
     may_be_planned = fn.coalesce("planned", "unseen") & (fn.col("began") != "replaced")
     stops = spans.where((fn.col("state") == "down") & may_be_planned & is_before)
@@ -110,37 +128,57 @@ def any_of(conditions: Sequence[Column]) -> Column:
     return reduce(or_, conditions) if conditions else fn.lit(False)
 
 
-def by_ns(values: Mapping[str, Any]) -> Column:
-    """The value for a row's `ns`; null if there is none."""
-    pairs = [one if isinstance(one, Column) else fn.lit(one) for pair in values.items() for one in pair]
-    return fn.try_element_at(fn.create_map(*pairs), fn.col("ns"))
+def by_ns(values: Mapping[str, int | date]) -> Column:
+    """The value for a row's `ns`; null if there is none.
+
+    A look-up in a map is linear, so NameServers are spread by checksum over maps of a few entries each.
+    """
+    kind = "date" if any(isinstance(one, date) for one in values.values()) else "bigint"
+    return look_up(values, kind)
 
 
-def where_ns(values: Mapping[str, Any], test: Callable[[Column], Column]) -> Column:
+def look_up(values: Mapping[str, Any], kind: str) -> Column:
+    """The value of type `kind` for a row's `ns`; null if there is none."""
+    maps: list[dict[str, Any]] = [{} for _ in range(len(values) // _MAX_CONDITIONS + 1)]
+    for ns, value in values.items():
+        maps[crc32(ns.encode()) % len(maps)][ns] = value
+    spread = fn.from_json(fn.lit(msgspec.json.encode(maps).decode()), f"array<map<string, {kind}>>")
+    number = (fn.crc32(fn.col("ns").cast("binary")) % len(maps)).cast("int")
+    return fn.try_element_at(fn.get(spread, number), fn.col("ns"))
+
+
+def where_ns(
+    values: Mapping[str, int | date],
+    test: Callable[[Column], Column],
+    *,
+    loosest: Callable[[Iterable[Any]], Any] = min,
+) -> Column:
     """Whether the value for a row's `ns` passes the test; false if there is none.
 
-    For few NameServers this is one condition each, by which Iceberg can skip files.
+    For few NameServers this is one condition each, by which Iceberg can skip files. For many it is one condition with
+    the value that most rows pass (`loosest`), before the exact one.
     """
     if len(values) <= _MAX_CONDITIONS:
         return any_of([(fn.col("ns") == ns) & test(fn.lit(value)) for ns, value in values.items()])
     value = by_ns(values)
-    return value.isNotNull() & test(value)
+    return test(fn.lit(loosest(values.values()))) & value.isNotNull() & test(value)
 
 
 def _past(observed: DataFrame, starts: dict[str, int]) -> dict[str, _Past]:
-    before = where_ns(starts, lambda seq: fn.col("from_seq") < seq)
-    whole = where_ns(starts, lambda seq: fn.col("last_seq") < seq)
+    before = where_ns(starts, lambda seq: fn.col("from_seq") < seq, loosest=max)
+    whole = where_ns(starts, lambda seq: fn.col("last_seq") < seq, loosest=max)
     rows = (
-        observed.where(before)
-        .groupBy("ns")
+        observed.groupBy("ns")
         .agg(
-            fn.unix_micros(fn.max(fn.when(whole, fn.col("last_t")))).alias("last_us"),
-            fn.unix_micros(fn.max(fn.when(whole, fn.col("seen_until")))).alias("seen_us"),
-            fn.min(fn.when(~whole, fn.col("from_seq"))).alias("cut_from"),
+            fn.unix_micros(fn.max(fn.when(before & whole, fn.col("last_t")))).alias("last_us"),
+            fn.unix_micros(fn.max(fn.when(before & whole, fn.col("seen_until")))).alias("seen_us"),
+            fn.min(fn.when(before & ~whole, fn.col("from_seq"))).alias("cut_from"),
+            fn.max("last_seq").alias("last_seq"),
+            fn.max(fn.when(fn.col("ended").isNull(), fn.col("boot"))).alias("running"),
         )
         .collect()
     )
-    return {row.ns: _Past(row.last_us, row.seen_us, row.cut_from) for row in rows}
+    return {row.ns: _Past(row.last_us, row.seen_us, row.cut_from, row.last_seq, row.running) for row in rows}
 
 
 def _last_of_cut(events: DataFrame, starts: dict[str, int], past: dict[str, _Past]) -> dict[str, int]:
@@ -162,9 +200,9 @@ def _first_seqs(events: DataFrame, starts: dict[str, int], last_us: dict[str, in
     """For NameServers with earlier events: the first number that has the time of the last of them."""
     if not last_us:
         return {}
-    past = where_ns(starts, lambda seq: fn.col("seq") < seq)
+    past = where_ns(starts, lambda seq: fn.col("seq") < seq, loosest=max)
     last = where_ns(last_us, lambda us: fn.col("at") >= fn.timestamp_micros(us))
-    first_day = fn.lit(_datetime(min(last_us.values())).date())
+    first_day = fn.lit(_day(min(last_us.values())))
     rows = (
         events.where((fn.col("day") >= first_day) & last & past & ~is_rollup())
         .groupBy("ns")
@@ -174,5 +212,5 @@ def _first_seqs(events: DataFrame, starts: dict[str, int], last_us: dict[str, in
     return {row.ns: row.seq for row in rows}
 
 
-def _datetime(us: int) -> datetime:
-    return datetime.fromtimestamp(us / 1_000_000, tz=UTC)
+def _day(us: int) -> date:
+    return datetime.fromtimestamp(us / 1_000_000, tz=UTC).date()

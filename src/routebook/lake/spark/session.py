@@ -57,11 +57,15 @@ def spark_settings(options: SessionOptions) -> dict[str, str]:
     settings = {
         "spark.app.name": "routebook lake",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "4",
+        # Steps with arrays need seconds for each MB of shuffled data: small partitions keep all cores busy.
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
+        "spark.sql.adaptive.coalescePartitions.minPartitionSize": "64k",
+        "spark.python.sql.dataFrameDebugging.enabled": "false",  # a stack trace for every column expression
         "spark.sql.extensions": EXTENSIONS,
         "spark.sql.ansi.enabled": "true",
         "spark.sql.codegen.hugeMethodLimit": "8000",  # HotSpot does not compile longer methods; Spark splits them
         "spark.log.level": "ERROR",
+        "spark.driver.memory": "2g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.streaming.metricsEnabled": "false",
@@ -73,11 +77,7 @@ def spark_settings(options: SessionOptions) -> dict[str, str]:
     if master is not None:
         settings["spark.master"] = master
         if master.startswith("local"):
-            settings |= {
-                "spark.driver.memory": "2g",
-                "spark.driver.host": "127.0.0.1",
-                "spark.driver.bindAddress": "127.0.0.1",
-            }
+            settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     if options.jars:
         settings["spark.jars"] = ",".join(options.jars)
     elif not submitted:
@@ -105,8 +105,10 @@ def _start(options: SessionOptions, settings: Mapping[str, str]) -> None:
     os.environ["JAVA_HOME"] = str(java_home(os.environ))
     if settings.get("spark.master", "").startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    log = lake_config(options.lake).state_folder / LOG_FILE
+    log = log_file(options.lake)
     log.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # none yet
+        log.replace(log.with_name(f"{LOG_FILE}.1"))
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     with log.open("wb") as output:
         try:
@@ -127,6 +129,11 @@ def _session(builder: Any, settings: Mapping[str, str]) -> SparkSession:
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel(settings["spark.log.level"])
     return session
+
+
+def log_file(lake: str) -> Path:
+    """The file for Spark's output."""
+    return lake_config(lake).state_folder / LOG_FILE
 
 
 def _start_error(log: Path, settings: Mapping[str, str], error: Exception) -> Exception:

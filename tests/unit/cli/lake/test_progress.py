@@ -5,7 +5,7 @@ import re
 import pytest
 
 from routebook.cli.lake.progress import build_progress
-from routebook.lake.build.pipeline import Stage
+from routebook.lake.build.outcome import Stage
 
 STAGES = (
     Stage(name="opening"),

@@ -1,8 +1,11 @@
 """`routebook lake follow`: builds repeatedly on one Spark session."""
 
+import os
 import signal
 import sys
 import threading
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -13,9 +16,10 @@ from routebook.cli.lake.options import BuildOptions, build_options
 from routebook.cli.lake.session import journal_folders, lake_lock, make_pipeline, spark_session, summary, warnings
 from routebook.cli.output import EXIT_OK, print_error, print_line
 from routebook.lake.config import lake_config
+from routebook.lake.status import State, Status, write_status
 
 if TYPE_CHECKING:
-    from routebook.lake.build.pipeline import Outcome
+    from routebook.lake.build.outcome import Outcome
 
 
 @command("follow")
@@ -46,12 +50,18 @@ def follow(*, options: BuildOptions, every: float, as_json: bool) -> int:
 
     stop = threading.Event()
     lock = lake_lock(options)
+    folder = lake_config(options.lake).state_folder
+    with suppress(OSError):  # opening the session reports it
+        folder.mkdir(parents=True, exist_ok=True)
+    write_status(
+        folder, Status(state=State.STARTING, at_ms=int(time.time() * 1000), says="starting Spark", pid=os.getpid())
+    )
     with spark_session(options, lock) as session:
         for number in (signal.SIGINT, signal.SIGTERM):  # after Spark has installed its own handlers
             signal.signal(number, lambda *_: stop.set())
         follower = Follower(
             make_pipeline(session, options, lambda _: None),
-            folder=lake_config(options.lake).state_folder,
+            folder=folder,
             journals=lambda: journal_folders(options),
             lock=lock,
             on_build=print_build,

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-import msgspec
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as fn
@@ -24,11 +23,15 @@ from routebook.lake.build.bronze.parse import JSON_OPTIONS, ODD, REASON, column_
 from routebook.lake.build.bronze.quarantine import Quarantine
 from routebook.lake.build.bronze.segment_stream import SegmentStream
 from routebook.lake.build.store import Store
+from routebook.lake.build.window import look_up
 from routebook.lake.errors import BrokenLake, JournalUnreadable
 from routebook.lake.spark.jvm import JavaError
+from routebook.lake.spark.small_data import fit
 from routebook.lake.tables.bronze import EVENTS
 
 _ATTEMPTS: Final = 3
+_LINE_BYTES: Final = 200
+_ROLLED_BYTES: Final = 10  # of a compressed line
 _MAX_SEQ: Final = (1 << 63) - 1
 _STORE_FAILED: Final = re.compile(r"org\.apache\.hadoop\.fs\.s3a\.\w+Exception|software\.amazon\.awssdk\S+Exception")
 _UNREAD_FILE: Final = re.compile(r"(?:while reading file|Path does not exist:) (\S.*?)\.\s+SQLSTATE", re.DOTALL)
@@ -138,6 +141,7 @@ class Ingest:
         self._on_progress(self._progress)
 
     def _append(self, files: Sequence[SegmentFile], *, damaged: bool = False) -> None:
+        fit(self._spark, sum(file.size // (_ROLLED_BYTES if file.rolled else _LINE_BYTES) for file in files))
         reader = self._spark.read.schema(json_schema()).options(**JSON_OPTIONS).option("ignoreCorruptFiles", damaged)
         parsed = reader.json([escaped(file.path) for file in files])
         rows = events_of(parsed, source=fn.col("_metadata.file_path"))
@@ -219,12 +223,9 @@ class Ingest:
         ranges = self.coverage.ranges()
         if not ranges:
             return fn.lit(False)
-        text = msgspec.json.encode({ns: [{"a": a, "b": b} for a, b in found] for ns, found in ranges.items()}).decode()
-        known = fn.from_json(fn.lit(text), "map<string, array<struct<a: bigint, b: bigint>>>")
-        return fn.coalesce(
-            fn.exists(fn.try_element_at(known, fn.col("ns")), lambda one: fn.col("seq").between(one["a"], one["b"])),
-            fn.lit(False),
-        )
+        given = {ns: [{"a": a, "b": b} for a, b in found] for ns, found in ranges.items()}
+        known = look_up(given, "array<struct<a: bigint, b: bigint>>")
+        return fn.coalesce(fn.exists(known, lambda one: fn.col("seq").between(one["a"], one["b"])), fn.lit(False))
 
 
 def numbers_of(rows: DataFrame) -> tuple[Coverage, int]:

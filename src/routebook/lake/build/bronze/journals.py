@@ -1,14 +1,16 @@
-"""Lists the segments of journal folders through Hadoop, which supports any URI scheme."""
+"""Lists the segments of journal folders: of local ones directly, of others through Hadoop, which supports any URI."""
 
+import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from pyspark.sql import SparkSession
 
 from routebook.errors import UsageError
 from routebook.lake.errors import JournalUnreadable
-from routebook.lake.paths import Place, check_segments, journal_denied, journal_is_file, no_such_journal
+from routebook.lake.paths import Place, check_journal, check_segments, journal_denied, journal_is_file, no_such_journal
 from routebook.lake.spark.jvm import JavaError, file_system, hadoop_path, java_error
 
 ROLLED: Final = ".jsonl.zst"
@@ -70,6 +72,13 @@ class Journals:
         return result
 
     def _segments(self, place: str) -> list[SegmentFile]:
+        folder = Place(place).local
+        files = self._listed(place) if folder is None else local_files(folder)
+        check_segments(place, [file.name for file in files])
+        return [file for file in files if file.name.endswith((ROLLED, OPEN)) and file.name[0] not in "._"]
+
+    def _listed(self, place: str) -> list[SegmentFile]:
+        """The files of a folder that is not local: several calls of the JVM for each."""
         path = hadoop_path(self._spark, place)
         try:
             system = file_system(self._spark, path)
@@ -79,14 +88,25 @@ class Journals:
             raise _unreadable(place, error) from None
         if entries is None:
             raise journal_is_file(place)
-        files = [
+        return [
             SegmentFile(str(one.getPath().toString()), int(one.getLen()), int(one.getModificationTime()))
             for one in entries
             if one.isFile()
         ]
-        segments = [file for file in files if file.name.endswith((ROLLED, OPEN)) and file.name[0] not in "._"]
-        check_segments(place, [file.name for file in files])
-        return segments
+
+
+def local_files(folder: Path) -> list[SegmentFile]:
+    """The files of a folder, with paths in Hadoop's form."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [(entry.name, entry.stat()) for entry in entries if entry.is_file()]
+    except OSError as error:
+        check_journal(Place(str(folder)))
+        if not isinstance(error, FileNotFoundError):
+            raise
+        return local_files(folder)  # a segment was removed while the folder was listed
+    path = os.path.normpath(folder)
+    return [SegmentFile(f"file:{path}/{name}", stat.st_size, stat.st_mtime_ns // 1_000_000) for name, stat in found]
 
 
 def span_of(name: str) -> tuple[int, int] | None:

@@ -124,4 +124,4 @@ def _queues(shape: Column) -> Column:
     return fn.format_string("perm %d, read %d, write %d", fn.get(shape, 0), fn.get(shape, 1), fn.get(shape, 2))
 
 
-STEP = Step(ADMIN_AUDIT, reads=(), build=build)
+STEP = Step(ADMIN_AUDIT, reads=(), build=build, kinds=_KINDS)

@@ -137,4 +137,9 @@ def _ends(outages: DataFrame) -> DataFrame:
     )
 
 
-STEP = Step(BROKER_AVAILABILITY_DAILY, (OBSERVED.name, BROKER_SPANS.name, PROTECTIONS.name, OUTAGE_IMPACT.name), build)
+STEP = Step(
+    BROKER_AVAILABILITY_DAILY,
+    (OBSERVED.name, BROKER_SPANS.name, PROTECTIONS.name, OUTAGE_IMPACT.name),
+    build,
+    kinds=(),
+)

@@ -121,4 +121,4 @@ def _is_same() -> Column:
     return is_group & (is_id | is_addr)
 
 
-STEP = Step(BROKER_FLAPS, (BROKER_SPANS.name,), build)
+STEP = Step(BROKER_FLAPS, (BROKER_SPANS.name,), build, kinds=())

@@ -32,4 +32,4 @@ def build(inputs: Inputs) -> DataFrame:
     )
 
 
-STEP = Step(BROKER_SESSIONS, (BROKER_SPANS.name,), build)
+STEP = Step(BROKER_SESSIONS, (BROKER_SPANS.name,), build, kinds=())

@@ -154,4 +154,4 @@ def _grouped(observations: Column) -> Column:
     return fn.aggregate(observations, fn.array().cast(f"array<array<{_OBSERVATION}>>"), take)
 
 
-STEP = Step(CONVERGENCE, reads=("broker_spans", "topic_spans"), build=build)
+STEP = Step(CONVERGENCE, reads=("broker_spans", "topic_spans"), build=build, kinds=())

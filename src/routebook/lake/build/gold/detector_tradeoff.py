@@ -140,4 +140,4 @@ def _recommended(rows: DataFrame) -> DataFrame:
     )
 
 
-STEP = Step(DETECTOR_TRADEOFF, (HEARTBEAT_QUALITY.name, BROKER_AVAILABILITY_DAILY.name), build)
+STEP = Step(DETECTOR_TRADEOFF, (HEARTBEAT_QUALITY.name, BROKER_AVAILABILITY_DAILY.name), build, kinds=())

@@ -6,13 +6,15 @@ from pyspark.sql import functions as fn
 from routebook.lake.build.step import Inputs, Step
 from routebook.lake.tables.gold import ELECTIONS
 
+_KINDS = ("master_elected", "no_master_elected")
+
 
 def build(inputs: Inputs) -> DataFrame:
     """One row per event."""
     elected = fn.col("kind") == "master_elected"
     lasted_ms = fn.unix_millis("at") - fn.unix_millis("lost_at")
     alive = fn.filter("candidates", lambda one: one["alive"])
-    return inputs.events("master_elected", "no_master_elected").select(
+    return inputs.events(*_KINDS).select(
         "at",
         "ns",
         "cluster",
@@ -38,4 +40,4 @@ def build(inputs: Inputs) -> DataFrame:
     )
 
 
-STEP = Step(ELECTIONS, reads=(), build=build)
+STEP = Step(ELECTIONS, reads=(), build=build, kinds=_KINDS)

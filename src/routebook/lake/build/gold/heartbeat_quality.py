@@ -45,7 +45,7 @@ def build(inputs: Inputs) -> DataFrame:
     own = ("gap", "n", "beats", "most", "protected_gaps", "last_minute")
     of_address = inputs.cache(of_address)
     ids = _ids(of_address, inputs.table(BROKER_SPANS.name))
-    named = of_address.join(fn.broadcast(ids), list(_ADDRESS), "left").select(*_ADDRESS, "broker_id", *own)
+    named = of_address.join(ids, list(_ADDRESS), "left").select(*_ADDRESS, "broker_id", *own)
     unknown = fn.when(fn.col("broker_id").isNull(), fn.col("addr"))
     sums = (
         named.groupBy(*_BROKER, "broker_id", unknown.alias("unknown"), "gap")
@@ -112,11 +112,11 @@ def _ids(days: DataFrame, spans: DataFrame) -> DataFrame:
     return (
         days.select(*_ADDRESS)
         .distinct()
-        .join(fn.broadcast(ups), list(_ADDRESS[1:]))
+        .join(ups, list(_ADDRESS[1:]))
         .where(is_then)
         .groupBy(*_ADDRESS)
         .agg(fn.max_by(broker_id, "from_seq").alias("broker_id"))
     )
 
 
-STEP = Step(HEARTBEAT_QUALITY, (BROKER_SPANS.name, PROTECTIONS.name), build)
+STEP = Step(HEARTBEAT_QUALITY, (BROKER_SPANS.name, PROTECTIONS.name), build, kinds=("heartbeat_minute",))

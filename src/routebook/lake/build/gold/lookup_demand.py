@@ -30,4 +30,4 @@ def build(inputs: Inputs) -> DataFrame:
     )
 
 
-STEP = Step(LOOKUP_DEMAND, reads=(), build=build)
+STEP = Step(LOOKUP_DEMAND, reads=(), build=build, kinds=("lookup_minute",))

@@ -40,4 +40,4 @@ def build(inputs: Inputs) -> DataFrame:
     )
 
 
-STEP = Step(NS_DIVERGENCE, reads=("observed", "differences"), build=build)
+STEP = Step(NS_DIVERGENCE, reads=("observed", "differences"), build=build, kinds=())

@@ -20,6 +20,8 @@ def build(inputs: Inputs) -> DataFrame:
     """Outages that touch the refreshed time: new ones completely, older ones with the look-ups since."""
     is_outage = fn.col("began") != "replaced"
     spans = inputs.table("broker_spans").where((fn.col("state") == "down") & is_outage)
+    if spans.isEmpty():  # no outage touches the refreshed time; the plan below is large
+        return inputs.no_rows()
     downs = _retired(_planned(spans, inputs), inputs.table(RETIRED.name)).select(
         *_OUTAGE,
         "broker_id",
@@ -120,7 +122,7 @@ def _served(new: DataFrame, topic_spans: DataFrame) -> DataFrame:
     is_lost = (fn.col("broker_id") == MASTER_ID) | (fn.col("until_seq") == fn.col("from_seq"))
     takes_writes = fn.col("perm").bitwiseAND(fn.lit(PERM_WRITE)) != 0
     return (
-        spans.join(fn.broadcast(new), ["ns", "broker"])
+        spans.join(new, ["ns", "broker"])
         .where(had)
         .select(
             *_OUTAGE, "from_at", "topic", fn.when(is_lost & takes_writes, fn.col("write")).otherwise(0).alias("lost")
@@ -137,7 +139,7 @@ def _orphans(served: DataFrame, topic_spans: DataFrame) -> DataFrame:
     remains = (fn.col("since_seq") <= fn.col("from_seq")) & (
         fn.col("until_seq").isNull() | (fn.col("until_seq") > fn.col("from_seq"))
     )
-    remaining = spans.join(fn.broadcast(affected), ["ns", "topic"]).where(remains).select(*_OUTAGE, "topic").distinct()
+    remaining = spans.join(affected, ["ns", "topic"]).where(remains).select(*_OUTAGE, "topic").distinct()
     return affected.join(remaining, [*_OUTAGE, "topic"], "left_anti")
 
 
@@ -179,7 +181,7 @@ def _with_lookups(outages: DataFrame, lookup_hours: DataFrame) -> DataFrame:
         fn.col("to_at").isNull() | (fn.col("hour") <= fn.col("to_at"))
     )
     by_day = (
-        lookup_hours.join(fn.broadcast(affected), ["ns", "topic"])
+        lookup_hours.join(affected, ["ns", "topic"])
         .where(meets)
         .groupBy(*_OUTAGE, "day")
         .agg(fn.sum(lookups).alias("lookups"))
@@ -200,4 +202,10 @@ def _with_lookups(outages: DataFrame, lookup_hours: DataFrame) -> DataFrame:
     )
 
 
-STEP = Step(OUTAGE_IMPACT, reads=("broker_spans", "topic_spans", "lookup_hours", RETIRED.name), build=build)
+STEP = Step(
+    OUTAGE_IMPACT,
+    reads=("broker_spans", "topic_spans", "lookup_hours", RETIRED.name),
+    build=build,
+    kinds=(),
+    open_only=("lookup_hours",),
+)

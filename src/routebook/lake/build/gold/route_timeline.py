@@ -30,7 +30,7 @@ def _of_changed_topics(spans: DataFrame) -> DataFrame:
     """All intervals of the topics that changed in the window."""
     in_window = (fn.col("from_seq") >= fn.col("window_seq")) | fn.col("to_seq").isNotNull()
     changed = spans.where(in_window).select("ns", "topic").distinct()
-    return spans.join(fn.broadcast(changed), ["ns", "topic"], "left_semi")
+    return spans.join(changed, ["ns", "topic"], "left_semi")
 
 
 def _changes(spans: DataFrame) -> DataFrame:
@@ -128,4 +128,4 @@ def _total(parts: Column, of: Callable[[Column], Column]) -> Column:
     return fn.aggregate(fn.transform(parts, of), fn.lit(0), lambda total, one: total + one)
 
 
-STEP = Step(ROUTE_TIMELINE, reads=("topic_spans",), build=build)
+STEP = Step(ROUTE_TIMELINE, reads=("topic_spans",), build=build, kinds=())

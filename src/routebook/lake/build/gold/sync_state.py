@@ -77,4 +77,4 @@ def _state() -> Column:
     return fn.struct(*_STATE, "ends")
 
 
-STEP = Step(SYNC_STATE, reads=(), build=build)
+STEP = Step(SYNC_STATE, reads=(), build=build, kinds=(*_CHANGES, *_BOUNDARIES), open_only=_BOUNDARIES)

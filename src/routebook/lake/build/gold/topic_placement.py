@@ -5,7 +5,7 @@ from pyspark.sql import functions as fn
 
 from routebook.codes import MASTER_ID, PERM_WRITE
 from routebook.lake.build.silver.groups import members
-from routebook.lake.build.step import Inputs, Step
+from routebook.lake.build.step import Inputs, Progress, Step
 from routebook.lake.tables.gold import TOPIC_PLACEMENT
 
 
@@ -17,7 +17,7 @@ def build(inputs: Inputs) -> DataFrame:
     mastered = masters.select("ns", "day", "broker").distinct().select("*", fn.lit(1).alias("mastered"))
     writable = fn.when(fn.col("perm").bitwiseAND(fn.lit(PERM_WRITE)) != 0, fn.col("write")).otherwise(0)
     totals = (
-        placed.join(fn.broadcast(mastered), ["ns", "day", "broker"], "left")
+        placed.join(mastered, ["ns", "day", "broker"], "left")
         .select("*", writable.alias("writable"))
         .groupBy("day", "ns", "cluster", "topic")
         .agg(
@@ -63,4 +63,6 @@ def _at_midnight(spans: DataFrame, days: DataFrame) -> DataFrame:
     return spans.join(fn.broadcast(days), "ns").where(is_open)
 
 
-STEP = Step(TOPIC_PLACEMENT, reads=("observed", "broker_spans", "topic_spans"), build=build)
+STEP = Step(
+    TOPIC_PLACEMENT, reads=("observed", "broker_spans", "topic_spans"), build=build, kinds=(), progress=Progress.DAY
+)

@@ -7,7 +7,7 @@ from pyspark.sql import functions as fn
 
 from routebook.lake.build.silver.flap_series import with_series
 from routebook.lake.build.silver.identity import with_members
-from routebook.lake.build.step import Inputs, Step
+from routebook.lake.build.step import Inputs, Progress, Step
 from routebook.lake.tables.silver import BROKER_SPANS
 
 ON_PURPOSE: Final = ("unregistered", "deregistered", "replaced")
@@ -278,4 +278,4 @@ def _last_seen() -> Column:
     return fn.when(fn.col("state") == "down", fn.coalesce("known_seen_at", seen_at))
 
 
-STEP = Step(BROKER_SPANS, ("observed",), build)
+STEP = Step(BROKER_SPANS, ("observed",), build, kinds=(*_KINDS, "server_started"), progress=Progress.NONE)

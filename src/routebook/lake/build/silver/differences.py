@@ -14,7 +14,7 @@ from routebook.codes import MASTER_ID
 from routebook.lake.build.silver.groups import members
 from routebook.lake.build.silver.pairs import peers_of, with_pairs
 from routebook.lake.build.silver.views import comparable
-from routebook.lake.build.step import Inputs, Step
+from routebook.lake.build.step import Inputs, Progress, Step
 from routebook.lake.tables.silver import DIFFERENCES
 
 PROPAGATION_S: Final = 120
@@ -35,6 +35,8 @@ def build(inputs: Inputs) -> DataFrame:
     since = inputs.since()
     watched = fn.broadcast(observed.select("ns").distinct())
     peers = inputs.cache(peers_of(brokers.join(watched, "ns", "left_semi"), inputs.edge()))
+    if peers.isEmpty():  # NameServers without peers have no differences, open ones included; the plan below is large
+        return inputs.no_rows()
     states = _states(brokers, inputs.table("topic_spans")).join(watched, "ns", "left_semi")
     changed = _candidates(states, edge=inputs.edge(), peers=peers, since=since)
     changes = _changes(with_pairs(_moments(changed, since), peers), since)
@@ -273,4 +275,10 @@ def _topic_counts(topic_spans: DataFrame) -> DataFrame:
     )
 
 
-STEP = Step(DIFFERENCES, reads=("observed", "broker_spans", "topic_spans"), build=build)
+STEP = Step(
+    DIFFERENCES,
+    reads=("observed", "broker_spans", "topic_spans"),
+    build=build,
+    kinds=(),
+    progress=Progress.NONE,
+)

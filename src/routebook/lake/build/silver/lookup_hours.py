@@ -24,4 +24,4 @@ def build(inputs: Inputs) -> DataFrame:
     )
 
 
-STEP = Step(LOOKUP_HOURS, reads=(), build=build)
+STEP = Step(LOOKUP_HOURS, reads=(), build=build, kinds=("lookup_minute",))

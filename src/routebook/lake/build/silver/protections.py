@@ -95,4 +95,4 @@ def protected_ms(protections: str, addr: str, begin: Column, end: Column) -> Col
     return fn.coalesce(fn.aggregate(protections, none, lambda total, one: total + length(one)), none)
 
 
-STEP = Step(PROTECTIONS, (), build)
+STEP = Step(PROTECTIONS, (), build, kinds=_KINDS, open_only=_KINDS[1:])

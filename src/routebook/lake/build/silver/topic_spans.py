@@ -82,7 +82,7 @@ def _groups(broker_spans: DataFrame, downs: DataFrame) -> DataFrame:
     return (
         group_changes(broker_spans)
         .where(fn.col("came") | is_gone)
-        .join(fn.broadcast(left), ["ns", "seq"], "left")
+        .join(left, ["ns", "seq"], "left")
         .select(
             "ns",
             "broker",
@@ -250,4 +250,4 @@ def _pieces(marks: Column) -> Column:
     return fn.filter(fn.transform(marks, piece), lambda one: one["perm"].isNotNull())
 
 
-STEP = Step(TOPIC_SPANS, reads=("broker_spans",), build=build)
+STEP = Step(TOPIC_SPANS, reads=("broker_spans",), build=build, kinds=_KINDS)
