@@ -5,6 +5,8 @@ A large history is ten days, a small one is one day of a fleet of the same size,
 
 import json
 import shutil
+from bisect import bisect_right
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +32,7 @@ _EVENTS_OF_CLIENT: Final = 6_900
 class _Line(msgspec.Struct):
     seq: int
     at: int
+    kind: str
 
 
 class Journals(msgspec.Struct, frozen=True):
@@ -57,6 +60,47 @@ def make(events: int, *, days: int) -> Journals:
         done.write_text(json.dumps(sizes))
     sizes = json.loads(done.read_text())
     return Journals(folder, brokers, sizes["events"], sizes["text_bytes"])
+
+
+def make_fresh() -> Journals:
+    """Return six hours of a fleet of 20 brokers, three times five minutes without changes, and two hours with some.
+
+    The parts are `history` and `hour-1` to `hour-5`.
+    """
+    folder = CACHE / f"lake-fresh-v{_VERSION}"
+    done = folder / "done.json"
+    if not done.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        scenario = load_scenario("eventful-days").sized(brokers=20, topics=60, clients=10)
+        whole = folder / "whole"
+        Simulation(scenario, days=0.5, seed=11, nameservers=NAMESERVERS, start_ms=_NOON_MS, out=whole).run()
+        done.write_text(json.dumps(_cut_fresh(folder, whole)))
+        shutil.rmtree(whole)
+    sizes = json.loads(done.read_text())
+    return Journals(folder, 20, sizes["events"], sizes["text_bytes"])
+
+
+def _cut_fresh(folder: Path, whole: Path) -> dict[str, int]:
+    read = msgspec.json.Decoder(_Line).decode
+    lines: dict[str, list[bytes]] = {}
+    for path in sorted(whole.glob("ns-*/*.jsonl.zst")):
+        text = zstandard.ZstdDecompressor().decompressobj().decompress(path.read_bytes())
+        lines.setdefault(path.parent.name, []).extend(text.splitlines(keepends=True))
+    changes = sorted(one.at for own in lines.values() for one in map(read, own) if not one.kind.endswith("_minute"))
+    quiet_ms = 15 * 60_000
+    begin_ms = next(
+        at + 1 for at, later in pairwise(changes) if at > _NOON_MS + 6 * _HOUR_MS and later - at > quiet_ms + 2
+    )
+    ends = [begin_ms + offset for offset in (0, quiet_ms // 3, quiet_ms * 2 // 3, quiet_ms)]
+    ends += [ends[-1] + _HOUR_MS, ends[-1] + 2 * _HOUR_MS]
+    for ns, own in lines.items():
+        parts: dict[int, list[bytes]] = {}
+        for line in own:
+            parts.setdefault(bisect_right(ends, read(line).at), []).append(line)
+        for number in range(len(ends)):
+            _write(folder / (f"hour-{number}" if number else "history") / ns, parts[number])
+    every = [line for own in lines.values() for line in own if read(line).at < begin_ms]
+    return {"events": len(every), "text_bytes": sum(map(len, every))}
 
 
 def _make(folder: Path, *, days: int, brokers: int, clients: int) -> dict[str, int]:

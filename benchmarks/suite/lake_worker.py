@@ -16,7 +16,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from routebook.lake.build.bronze.parse import JSON_OPTIONS, json_schema
-from routebook.lake.build.pipeline import Pipeline, Stage
+from routebook.lake.build.outcome import Stage
+from routebook.lake.build.pipeline import Pipeline
 from routebook.lake.build.steps import STEPS
 from routebook.lake.spark.session import SessionOptions, open_session
 
@@ -50,8 +51,10 @@ class Stages:
 
 def main(master: str, lake: str, *journals: str) -> int:
     began = time.monotonic()
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: _cores(master)])
-    spark = open_session(SessionOptions(lake=lake, master=master))
+    if master.startswith("local"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: _cores(master)])
+    conf = json.loads(os.environ.get("LAKE_CONF", "{}"))
+    spark = open_session(SessionOptions(lake=lake, master=master, conf=conf))
     stages = Stages(spark)
     pipeline = Pipeline(spark, lake, STEPS, stages)
     _print_json(seconds=time.monotonic() - began)
@@ -66,10 +69,22 @@ def main(master: str, lake: str, *journals: str) -> int:
             outcome = pipeline.build(journals)
             stages.turn("")
             extra = {"stages": stages.seconds, "stages_cpu": stages.cpu, "events": outcome.counts.events}
+            extra["heap"] = _heap_peak(spark)
         seconds, cpu = (end - begin for end, begin in zip(stages.now(), begun, strict=True))
         _print_json(seconds=seconds, cpu=cpu, **extra)
     spark.stop()
     return 0
+
+
+def _heap_peak(spark: SparkSession) -> int:
+    """The sum of the peaks of the heap's parts, in bytes: an upper bound of the peak."""
+    pools = _beans(spark).getMemoryPoolMXBeans()
+    return sum(int(one.getPeakUsage().getUsed()) for one in pools if str(one.getType().name()) == "HEAP")
+
+
+def _beans(spark: SparkSession) -> Any:
+    jvm: Any = spark._jvm
+    return jvm.java.lang.management.ManagementFactory
 
 
 def _cores(master: str) -> int:
