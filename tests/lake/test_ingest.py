@@ -8,7 +8,7 @@ import pytest
 
 from routebook.lake.build.bronze.counts import Counts
 from routebook.lake.build.bronze.holes import NO_SEGMENT
-from routebook.lake.build.pipeline import Stage
+from routebook.lake.build.outcome import Stage
 from tests.support.lake import SparkLake, line, numbered, write_open, write_rolled
 
 
