@@ -46,6 +46,7 @@ PARTS = (
 
 
 @pytest.mark.slow
+@pytest.mark.lake_long
 def test_skipped_steps_leave_the_tables_of_a_full_build(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
