@@ -31,7 +31,7 @@ def refresh(
     on_progress: Callable[[str, int], None],
 ) -> None:
     """Recompute all affected tables from the begin of the windows; with `days`, only the rows of a backfill."""
-    affected = Affected(windows, all_steps=not full)  # a full build skips the steps that have no events to read
+    affected = Affected(windows, all_steps=days is not None)
     events = store.at(EVENTS, bronze_snapshot)
     states = events.where(_is_state())
     if not full:
