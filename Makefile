@@ -6,7 +6,7 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 PYTEST  := $(BIN)/python -m pytest
 
-.PHONY: help setup tools run test test-all soak differential mutations lake fuzz chaos controller-faults attacks reliability reliability-fuzz reliability-attacks reliability-chaos reliability-kills interop console docs demo bench bench-quick check lint types contracts format clean
+.PHONY: help setup tools run test test-all soak differential mutations lake fuzz chaos controller-faults attacks reliability reliability-fuzz reliability-attacks reliability-chaos reliability-kills interop versions console docs demo bench bench-quick check lint types contracts format clean
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
 
@@ -48,6 +48,9 @@ interop: setup   ## real brokers, SDKs, mqadmin, proxy, controller; updates the 
 	mkdir -p build
 	$(PYTEST) -n $(WORKERS) tests/interop/programs --programs --programs-report build/programs.json
 	$(BIN)/python -m tests.interop.programs.table build/programs.json
+
+versions: setup  ## brokers of releases from 3.2.6 on, each at Routebook and at a Java NameServer; compares the answers
+	$(PYTEST) tests/interop/programs/test_releases.py --programs
 
 soak: setup      ## two minutes of a fleet with faults and restarts
 	$(PYTEST) tests/e2e/test_soak.py --soak-seconds 120

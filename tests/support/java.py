@@ -201,6 +201,7 @@ def java_broker(
     nameserver: tuple[str, int] | str,
     flags: tuple[str, ...] = (),
     project: Path = PROJECT,
+    main: object = "org.apache.rocketmq.broker.BrokerStartup",
     **properties: object,
 ) -> Iterator[JavaBroker]:
     """A Java broker with a small store on free ports of 127.0.0.1; it may not be registered yet."""
@@ -225,8 +226,9 @@ def java_broker(
         "registerNameServerPeriod": 10_000,
         **properties,
     }
-    main = "org.apache.rocketmq.broker.BrokerStartup"
-    with JavaBroker(main, home=home, properties=settings, flags=(*BROKER_FLAGS, *flags), project=project) as process:
+    with JavaBroker(
+        str(main), home=home, properties=settings, flags=(*BROKER_FLAGS, *flags), project=project
+    ) as process:
         process.wait_for_line("boot success")
         process.port = port
         yield process
