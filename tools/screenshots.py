@@ -1,26 +1,22 @@
 """Takes the screenshots of the console in README and docs: `python tools/screenshots.py [--only NAME…]`.
 
-Simulates eight days of a fleet, builds the lake from them, starts two servers with these journals and a live fleet with
-accelerated faults, then opens the pages in Chromium. Takes about ten minutes, most of it for the lake; `--keep DIR`
-reuses the simulated days and the lake.
+Runs `routebook demo`, waits for its first reports, and opens every page in Chromium: light, dark and on a phone. Takes
+a few minutes, most of it for the lake. `--demo LOG` uses a demo that is already running; LOG is its output.
 """
 
 import argparse
 import contextlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 import httpx
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 CHROMIUM: Final = "/usr/bin/chromium"
@@ -28,63 +24,86 @@ FLAGS: Final = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
-DAYS: Final = 8
-RUN_S: Final = 150
-SIZE: Final = ("--brokers", "24", "--topics", "120", "--clients", "12", "--seed", "3")
-HOUR_MS: Final = 3_600_000
 DESK: Final = ViewportSize(width=1280, height=800)
-PHONE: Final = ViewportSize(width=390, height=844)
-LISTENING: Final = re.compile(r"listening on (\S+) \((\w+)\)")
-OPERATOR: Final = ("operator", "only for pictures")
-IDENTITIES: Final = """
-anonymous = ["route_read"]
-
-[[identity]]
-name = "operator"
-secret = "only for pictures"
-access = ["admin_write", "broker_control"]
-"""
 
 
-def main(folder: Path, keep: Path, only: list[str]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    simulate_days(keep)
-    with servers(keep) as (first, second), fleet(f"{first['nameserver']};{second['nameserver']}"):
-        time.sleep(RUN_S)
-        with sync_playwright() as playwright, httpx.Client(base_url=f"http://{first['http']}", auth=OPERATOR) as ask:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-            take_all(browser, ask, folder, only)
-            browser.close()
+class Form(NamedTuple):
+    """How a page is shown, and the end of the file's name."""
+
+    size: ViewportSize
+    scale: float
+    suffix: str
 
 
-def take_all(browser: Browser, ask: httpx.Client, folder: Path, only: list[str]) -> None:
-    broker, topic, then_ms = worst_broker(ask), *moved_topic(ask)
-    for name, path, theme, size, act in (
-        ("overview", "/?hours=24", "light", DESK, None),
-        ("overview-dark", "/?hours=24", "dark", DESK, None),
-        ("brokers", "/brokers", "light", DESK, None),
-        ("broker", f"/brokers/{broker}", "light", DESK, None),
-        ("topics", "/topics?q=1", "dark", DESK, None),
-        ("topic", f"/topics/{topic}?span=1d", "light", DESK, None),
-        ("topic-then", f"/topics/{topic}?span=1d&at={then_ms}", "dark", DESK, None),
-        ("compare", "/compare", "light", DESK, wait_for_difference),
-        ("events", "/events", "dark", DESK, None),
-        ("availability", "/reports?report=availability&days=7", "light", DESK, None),
-        ("outages", "/reports?report=outages&days=7", "dark", DESK, None),
-        ("timeout", "/reports?report=tradeoff&days=7", "light", DESK, None),
-        ("admin", "/admin?tab=brokers", "light", DESK, review_wipe),
-        ("phone", "/", "light", PHONE, None),
-        ("phone-topic", f"/topics/{topic}", "dark", PHONE, None),
-    ):
-        if not only or name in only:
-            with context(browser, ask, theme, size) as tab:
-                take(tab, str(ask.base_url) + path, folder / f"console-{name}.png", act)
+FORMS: Final = {
+    "light": Form(DESK, 1.0, ""),
+    "dark": Form(DESK, 0.5, "-dark"),  # small pictures: the repository contains them all
+    "phone": Form(ViewportSize(width=390, height=844), 1.0, "-phone"),
+}
+PATIENCE_S: Final = 1800
+T = TypeVar("T")
+Act = Callable[[Page], None] | None
 
 
-def take(tab: BrowserContext, url: str, file: Path, act: Callable[[Page], None] | None) -> None:
-    page = tab.new_page()
-    page.goto(url)
-    page.wait_for_selector("[data-live=live]")
+def main(folder: Path, log: Path, only: list[str]) -> None:
+    text = wait_for(log.read_text, lambda text: "Press ctrl-c" in text)
+    found = re.search(r"(http://\S+)/topics/(\S+)\?at=(\d+)", text)
+    keys = re.search(r"access key (\S+), secret key (\S+)", text)
+    if found is None or keys is None:
+        raise SystemExit(f"{log}: not the output of routebook demo")
+    with httpx.Client(base_url=found[1], auth=(keys[1], keys[2]), timeout=60) as ask, sync_playwright() as playwright:
+        wait_for(lambda: ask.get("/v1/reports/availability"), lambda answer: answer.status_code == 200)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        for name, path, act in pages(worst_broker(ask), found[2], found[3]):
+            for form in FORMS:
+                if not only or name in only or f"{name}-{form}" in only:
+                    with opened(browser, ask, keys.groups(), form) as page:
+                        take(page, str(ask.base_url) + path, folder / f"console-{name}{FORMS[form].suffix}.png", act)
+        browser.close()
+
+
+def pages(broker: str, topic: str, then_ms: str) -> tuple[tuple[str, str, Act], ...]:
+    """Name, path and action of each page."""
+    return (
+        ("overview", "/?hours=24", None),
+        ("brokers", "/brokers", None),
+        ("broker", f"/brokers/{broker}", None),
+        ("topics", "/topics?q=1", None),
+        ("topic", f"/topics/{topic}?span=1d", None),
+        ("topic-then", f"/topics/{topic}?span=1d&at={then_ms}", None),
+        ("compare", "/compare", wait_for_difference),
+        ("controller", "/controller", None),
+        ("events", "/events", None),
+        ("availability", "/reports?report=availability&days=7", None),
+        ("outages", "/reports?report=outages&days=7", None),
+        ("timeout", "/reports?report=tradeoff&days=7", None),
+        ("admin", "/admin?tab=brokers", review_wipe),
+    )
+
+
+@contextlib.contextmanager
+def opened(browser: Browser, ask: httpx.Client, keys: Sequence[str], form: str) -> Iterator[Page]:
+    """A tab of a logged-in user."""
+    context = browser.new_context(
+        viewport=FORMS[form].size,
+        color_scheme="dark" if form == "dark" else "light",
+        device_scale_factor=FORMS[form].scale,
+        reduced_motion="reduce",
+        locale="en-GB",
+        timezone_id="UTC",
+    )
+    url = str(ask.base_url)
+    body = {"access_key": keys[0], "secret_key": keys[1]}
+    answer = context.request.post(f"{url}/v1/session", data=body, headers={"origin": url})
+    if not answer.ok:
+        raise RuntimeError(f"cannot log in: {answer.text()}")
+    yield context.new_page()
+    context.close()
+
+
+def take(page: Page, url: str, file: Path, act: Act) -> None:
+    page.goto(url, timeout=120_000)
+    page.wait_for_selector("[data-live=live]", timeout=120_000)
     page.wait_for_selector("main .waiting", state="detached", timeout=120_000)
     page.wait_for_timeout(1500)  # let secondary requests of the page finish
     if act is not None:
@@ -92,31 +111,10 @@ def take(tab: BrowserContext, url: str, file: Path, act: Callable[[Page], None] 
     page.screenshot(path=str(file))
 
 
-@contextmanager
-def context(browser: Browser, ask: httpx.Client, theme: str, size: ViewportSize) -> Iterator[BrowserContext]:
-    """A new browser context with a logged-in user."""
-    tab = browser.new_context(
-        viewport=size,
-        color_scheme="dark" if theme == "dark" else "light",
-        device_scale_factor=2 if size == PHONE else 1,
-        reduced_motion="reduce",
-        locale="en-GB",
-        timezone_id="UTC",
-    )
-    url = str(ask.base_url)
-    body = {"access_key": OPERATOR[0], "secret_key": OPERATOR[1]}
-    answer = tab.request.post(f"{url}/v1/session", data=body, headers={"origin": url})
-    if not answer.ok:
-        raise RuntimeError(f"cannot log in: {answer.text()}")
-    yield tab
-    tab.close()
-
-
 def wait_for_difference(page: Page) -> None:
-    """Wait until the scenario partitions a broker from the second NameServer; continue without after the timeout."""
+    """Wait until the demo's network partition is seen; continue without after the timeout."""
     with contextlib.suppress(PlaywrightTimeout):
-        page.locator("main .badge", has_text=re.compile("settling|diverged")).first.wait_for(timeout=200_000)
-        page.locator("main table a").first.click()
+        page.locator("main .badge", has_text="diverged").first.wait_for(timeout=240_000)
     page.wait_for_timeout(1500)
 
 
@@ -135,85 +133,25 @@ def worst_broker(ask: httpx.Client) -> str:
     return max(outages, key=lambda name: outages[name])
 
 
-def moved_topic(ask: httpx.Client) -> tuple[str, int]:
-    """The topic with the most route changes in the last day, and a time between two of them."""
-    end_ms = int(time.time() * 1000) - HOUR_MS
-    changes: dict[str, list[int]] = {}
-    for topic in ask.get("/v1/topics", params={"limit": 500, "q": "topic-"}).json()["topics"]:
-        if 1 < topic["brokers"] < 6:
-            answer = ask.get(f"/v1/routes/{topic['name']}/history", params={"limit": 100}).json()
-            times = [version["valid_from_ms"] for version in answer["versions"]]
-            changes[topic["name"]] = sorted(ms for ms in times if end_ms - 22 * HOUR_MS < ms < end_ms)
-    name = max(changes, key=lambda name: len(changes[name]))
-    return name, changes[name][len(changes[name]) // 2] + 1000
+def wait_for(ask: Callable[[], T], is_done: Callable[[T], bool]) -> T:
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_done(found := ask()):
+        if time.monotonic() > deadline:
+            raise SystemExit("the demo did not get ready")
+        time.sleep(2)
+    return found
 
 
-def simulate_days(keep: Path) -> None:
-    """Create two homes with simulated journals up to now, and the lake of both in the first."""
-    if (keep / "ns-1").exists():
-        return
-    begin = (datetime.now(UTC) - timedelta(days=DAYS)).strftime("%Y-%m-%dT%H:%M")
-    simulated = keep / "simulated"
-    run("fleet", "simulate", "--out", str(simulated), "--days", str(DAYS), "--nameservers", "2", "--from", begin, *SIZE)
-    for name in ("ns-1", "ns-2"):
-        shutil.copytree(simulated / name, keep / name / "journal")
-    journals = [option for name in ("ns-1", "ns-2") for option in ("--journal", str(simulated / name))]
-    run("lake", "build", *journals, "--lake", str(keep / "ns-1" / "lake"))
-
-
-@contextmanager
-def servers(keep: Path) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
-    """Start two servers; the first has the second as a peer. Yields their addresses."""
-    file = keep / "identities.toml"
-    file.write_text(IDENTITIES)
-    file.chmod(0o600)
-    with serving(keep / "ns-2", file) as second:
-        peers = {
-            "routebook.peers": f"{second['nameserver']}/{second['http'].rpartition(':')[2]}",
-            "routebook.peers.accessKey": OPERATOR[0],
-            "routebook.peers.secretKey": OPERATOR[1],
-            "routebook.peers.intervalSeconds": "5",
-            "routebook.peers.divergedSeconds": "15",
-        }
-        with serving(keep / "ns-1", file, **peers) as first:
-            yield first, second
-
-
-@contextmanager
-def serving(home: Path, identities: Path, **settings: str) -> Iterator[dict[str, str]]:
-    """Start a server with this home. Yields its addresses by port name."""
-    settings["routebook.auth.file"] = str(identities)
-    options = ("--home", str(home), "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
-    with running("serve", *options, *(f"-D{key}={value}" for key, value in settings.items())) as process:
-        addresses: dict[str, str] = {}
-        while len(addresses) < 2 and process.stdout is not None and (line := process.stdout.readline()):
-            if found := LISTENING.search(line):
-                addresses[found[2]] = found[1]
-        yield addresses
-
-
-@contextmanager
-def fleet(nameservers: str) -> Iterator[None]:
-    """Run the simulated fleet live."""
-    who = ("--access-key", OPERATOR[0], "--secret-key", OPERATOR[1])
-    faster = ("--duration", "2h", "--time-scale", "5")
-    with running("fleet", "run", "--scenario", "demo", "--nameserver", nameservers, *faster, *SIZE, *who):
-        yield
-
-
-def run(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "routebook", *arguments], check=True)
-
-
-@contextmanager
-def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "routebook", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.communicate()
+@contextlib.contextmanager
+def demo() -> Iterator[Path]:
+    """Run the demo; yield the file with its output."""
+    with tempfile.TemporaryDirectory() as folder, (Path(folder) / "log").open("w") as log:
+        process = subprocess.Popen([sys.executable, "-m", "routebook", "demo"], stdout=log)
+        try:
+            yield Path(log.name)
+        finally:
+            process.terminate()
+            process.wait()
 
 
 if __name__ == "__main__":
@@ -221,8 +159,8 @@ if __name__ == "__main__":
     parser.add_argument(
         "--folder", type=Path, default=Path(__file__).parents[1] / "docs" / "images", help="output folder"
     )
-    parser.add_argument("--keep", type=Path, help="folder of the simulated days and the lake")
+    parser.add_argument("--demo", type=Path, metavar="LOG", help="output of a running demo")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="only these screenshots")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        main(options.folder, options.keep or Path(temporary), options.only)
+    with contextlib.nullcontext(options.demo) if options.demo else demo() as log:
+        main(options.folder, log, options.only)

@@ -151,6 +151,7 @@ export interface TopicsPage {
   total: number;
   topics: TopicSummary[];
   next: string | null;
+  certainty?: Certainty; // of a past time
 }
 
 export interface Session {

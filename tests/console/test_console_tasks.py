@@ -160,6 +160,24 @@ def test_wipe_and_restore(servers: tuple[Process, Process], clicks: Clicks) -> N
     expect(row).not_to_contain_text("read-only")
 
 
+def test_the_topics_at_a_past_time(servers: tuple[Process, Process], clicks: Clicks) -> None:
+    route = ("route", "short-lived", "-n", address_of(servers[0]))
+    with registered(address_of(servers[0]), [with_own("broker-y", "short-lived")]):
+        assert command(*route).code == 0
+        at_ms = time.time_ns() // 1_000_000
+        assert command(*route).code == 0  # a moment later
+    servers[0].wait_for_log("broker down.*broker-y")
+    page = clicks.page
+    page.goto(f"{servers[0].wait_until_http()}/topics?at={at_ms}&q=short")
+    expect(page.get_by_test_id("past")).to_be_visible()
+    clicks.click(page.get_by_role("link", name="short-lived"))
+    expect(page.get_by_test_id("route-sum")).to_contain_text("1 broker")
+    page.go_back()
+    clicks.click(page.get_by_role("button", name="Now"))
+    expect(page.get_by_test_id("past")).to_have_count(0)
+    expect(page.locator("main")).to_contain_text("No topic name contains “short”")
+
+
 def test_total_loss_is_on_the_overview(browser: Browser, tmp_path: Path) -> None:
     with serving(tmp_path, http="127.0.0.1:0") as server:
         page = browser.new_page()

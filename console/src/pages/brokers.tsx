@@ -14,9 +14,9 @@ import { CsvRows, sortRows, Table, type Column, type Sorting } from "../ui/table
 import { REASON } from "../labels.ts";
 
 const COLUMNS: Column<BrokerRow>[] = [
-  { key: "name", title: "Broker", width: "minmax(112px, 2fr)", sorts: true, phone: "main", csv: (row) => row.name, cell: (row) => <><a href={brokerHref(row.name)}>{row.name}</a>{row.read_only ? <> <ReadOnly /></> : null}</> },
+  { key: "name", title: "Broker", width: "minmax(112px, 2fr)", sorts: true, phone: "main", csv: (row) => row.name, cell: (row) => <a href={brokerHref(row.name)}>{row.name}</a> },
   { key: "role", title: "Role", width: "66px", sorts: true, phone: "more", csv: (row) => row.role, cell: (row) => <span class={`tag ${row.role}`}>{row.role === "slave" ? `slave ${row.id}` : row.role}</span> },
-  { key: "state", title: "State", width: "102px", sorts: true, phone: "side", csv: (row) => (row.read_only ? `${row.state}, read-only` : row.state), cell: (row) => <StateBadge state={row.state} /> },
+  { key: "state", title: "State", width: "102px", sorts: true, phone: "side", csv: (row) => (row.read_only ? `${row.state}, read-only` : row.state), cell: (row) => row.read_only && row.state === "up" ? <ReadOnly /> : <StateBadge state={row.state} /> }, // the badge means up
   { key: "beat", title: "Heartbeat", width: "92px", sorts: true, phone: "more", csv: (row) => row.state === "down" ? row.reason : new Date(row.last_seen_ms).toISOString(), cell: (row) => row.state === "down"
     ? <span class="muted" title={REASON[row.reason ?? ""] ?? ""}>{row.reason ?? "–"}</span>
     : <HeartbeatAge seen={row.last_seen_ms} timeout={row.timeout_ms} state={row.state} /> },

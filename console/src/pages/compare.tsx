@@ -118,7 +118,7 @@ function Differences({ found, groups }: { found: Disagreement[]; groups: number 
       <tbody>{found.map((one, index) => (
         <tr key={index}>
           <td><span class="tag">{one.kind}</span></td>
-          <td class="break">{one.kind === "order" ? <a href={topicHref(one.subject)}>{one.subject}</a>
+          <td class="break what">{one.kind === "order" ? <a href={topicHref(one.subject)}>{one.subject}</a>
             : ["kv", "setting"].includes(one.kind) ? one.subject : <a href={brokerHref(one.subject.split(" id ")[0] ?? one.subject)}>{one.subject}</a>}
             <TopicNames names={one.topics ?? []} /></td>
           {sides.map((side) => { const value = one.values[side]; return <td key={side} class={one.kind === "permission" || (value ?? "").length < 26 ? "nowrap" : "break mono"}>{value === null || value === undefined ? <Badge tone="none">missing</Badge> : one.kind === "permission" ? permission(Number(value)) : value}</td>; })}

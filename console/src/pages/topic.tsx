@@ -65,7 +65,7 @@ export function TopicPage({ name, query }: { name: string; query: URLSearchParam
         </>}>
         <div class="stack">
           <Slider at={at} history={history} versions={versions} span={query.get("span") ?? ""} />
-          {shown.value !== null ? <WhyNote topic={name} at={at} turn={`${turn} ${version?.valid_from_ms ?? ""}`} limited={isShown.length === 0 || write === 0} /> : null}
+          {shown.value !== null ? <WhyNote topic={name} at={at} turn={at === null ? `${turn} ${version?.valid_from_ms ?? ""}` : ""} limited={isShown.length === 0 || write === 0} /> : null}
           {at === null ? null : <CertaintyNote certainty={past.value?.past?.certainty} />}
           {shown.problem !== null ? <Problem problem={shown.problem} again={shown.again} />
             : shown.value === null ? <Loading lines={4} />

@@ -5,10 +5,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, type Misses, type TopicSearch, type TopicSummary, type TopicsPage as Page } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { useLive } from "../live.ts";
-import { SECOND } from "../time.ts";
+import { fromUrl, SECOND } from "../time.ts";
 import { setQuery, topicHref } from "../url.ts";
 import { CREATED_ON_USE, isCreatedOnUse } from "../labels.ts";
-import { Badge, Choice, count, Empty, Panel, plural, Problem, ReadOnly, Time, Loading, Scroll } from "../ui/components.tsx";
+import { Badge, CertaintyNote, Choice, count, Empty, Panel, plural, Problem, ReadOnly, Time, Loading, Scroll } from "../ui/components.tsx";
+import { PastNote, TimePicker } from "../ui/time_picker.tsx";
 import { CsvRows, sortRows, Table, type Column, type Sorting } from "../ui/table.tsx";
 
 const PAGE = 500;
@@ -18,19 +19,26 @@ const COLUMNS: Column<TopicSummary>[] = [
   { key: "name", title: "Topic", width: "minmax(180px, 4fr)", sorts: true, phone: "main", csv: (row) => row.name, cell: (row) => <a href={topicHref(row.name)} title={row.name}>{row.name}</a> },
   { key: "brokers", title: "Brokers", width: "90px", sorts: true, right: true, csv: (row) => row.brokers, phone: "side", cell: (row) => <span class="num">{plural(row.brokers, "broker")}</span> },
   { key: "write", title: "Write queues", width: "110px", sorts: true, right: true, csv: (row) => row.write_queues, phone: "more", cell: (row) => row.write_queues === 0
-    ? <ReadOnly /> : <span class="num">{count(row.write_queues)}<span class="phone-only"> write queues</span></span> },
-  { key: "read", title: "Read queues", width: "110px", sorts: true, right: true, csv: (row) => row.read_queues, phone: "more", cell: (row) => <span class="num">{count(row.read_queues)}<span class="phone-only"> read queues</span></span> },
+    ? <ReadOnly /> : <span class="num">{count(row.write_queues)}<span class="phone-only"> write {row.write_queues === 1 ? "queue" : "queues"}</span></span> },
+  { key: "read", title: "Read queues", width: "110px", sorts: true, right: true, csv: (row) => row.read_queues, phone: "more", cell: (row) => <span class="num">{count(row.read_queues)}<span class="phone-only"> read {row.read_queues === 1 ? "queue" : "queues"}</span></span> },
 ];
 
+/** A link leads to the route at the same time. */
+const PAST_COLUMNS = (at: number): Column<TopicSummary>[] =>
+  COLUMNS.map((one) => (one.key === "name" ? { ...one, cell: (row: TopicSummary) => <a href={topicHref(row.name, { at: String(at) })} title={row.name}>{row.name}</a> } : one));
+
 export function TopicsPage({ query }: { query: URLSearchParams }): JSX.Element {
+  const at = fromUrl(query.get("at"));
+  const q = query.get("q") ?? "";
+  const sorting = { by: query.get("sort") ?? "", down: query.get("down") === "1" };
   const show = query.get("show") === "misses" ? "misses" : "all";
   const { overview } = useLive("overview");
   return (
     <>
-      <div class="head"><h1>Topics</h1><span class="sub">{overview === null ? "" : `${count(overview.topics)} topics`}</span>
-        <div class="actions"><Choice label="Show" value={show} options={[{ value: "all", label: "All" }, { value: "misses", label: "No-route look-ups" }]} onPick={(value) => setQuery({ show: value === "all" ? null : value }, "push")} /></div>
+      <div class="head"><h1>Topics</h1><span class="sub">{overview === null || at !== null ? "" : `${count(overview.topics)} topics`}</span>
+        <div class="actions">{show === "misses" ? null : <TimePicker at={at} onPick={(ms) => setQuery({ at: ms === null ? null : String(ms) }, "push")} />}<Choice label="Show" value={show} options={[{ value: "all", label: "All" }, { value: "misses", label: "No-route look-ups" }]} onPick={(value) => setQuery({ show: value === "all" ? null : value, at: null }, "push")} /></div>
       </div>
-      {show === "misses" ? <MissesList /> : <Search q={query.get("q") ?? ""} sorting={{ by: query.get("sort") ?? "", down: query.get("down") === "1" }} />}
+      {show === "misses" ? <MissesList /> : at === null ? <Search q={q} sorting={sorting} /> : <PastTopics key={at} at={at} q={q} sorting={sorting} />}
     </>
   );
 }
@@ -62,11 +70,25 @@ function Search({ q, sorting }: { q: string; sorting: Sorting }): JSX.Element {
   );
 }
 
-/** All topics; pages load as they scroll into view. */
-function AllTopics({ sorting }: { sorting: Sorting }): JSX.Element {
+/** The topics that had a route at a past time. */
+function PastTopics({ at, q, sorting }: { at: number; q: string; sorting: Sorting }): JSX.Element {
+  return (
+    <>
+      <PastNote at={at} />
+      <div class="filters" role="search">
+        <input type="search" class="wide" placeholder="Part of the topic name" aria-label="Search topics" value={q} spellcheck={false} autocomplete="off" onInput={(event) => setQuery({ q: event.currentTarget.value.trim() })} />
+        <a href={`/events?at=${at}`}>events at that time</a>
+      </div>
+      <div class="panel"><AllTopics key={q} sorting={sorting} at={at} q={q} /></div>
+    </>
+  );
+}
+
+/** All topics, now or at a past time; pages load as they scroll into view. */
+function AllTopics({ sorting, at = null, q = "" }: { sorting: Sorting; at?: number | null; q?: string }): JSX.Element {
   const [rows, setRows] = useState<TopicSummary[]>([]);
   const [after, setAfter] = useState("");
-  const page = useQuery(`page ${after}`, (signal) => get<Page>("/v1/topics", { after, limit: PAGE }, signal));
+  const page = useQuery(`page ${after}`, (signal) => get<Page>("/v1/topics", { after, limit: PAGE, at, ...(at === null ? {} : { q }) }, signal));
   const taken = useRef<Page | null>(null);
   useEffect(() => {
     if (page.value === null || taken.current === page.value) return;
@@ -80,8 +102,9 @@ function AllTopics({ sorting }: { sorting: Sorting }): JSX.Element {
   const byName = sorting.by === "";
   if (!byName && next !== null && next !== after) setTimeout(() => setAfter(next)); // another order needs all topics
   const shown = byName ? rows : sortRows(rows, COLUMNS, sorting);
-  return <Table label="Topics" columns={COLUMNS} rows={shown} id={(row) => row.name} onEnd={() => { if (next !== null) setAfter(next); }} sorting={byName ? { by: "name", down: false } : sorting} onSort={sortBy}
-    empty={<Empty title="No topics.">Brokers register their topics.</Empty>} />;
+  const columns = at === null ? COLUMNS : PAST_COLUMNS(at);
+  return <><CertaintyNote certainty={page.value?.certainty} /><Table label="Topics" columns={columns} rows={shown} id={(row) => row.name} onEnd={() => { if (next !== null) setAfter(next); }} sorting={byName ? { by: "name", down: false } : sorting} onSort={sortBy}
+    empty={at === null ? <Empty title="No topics.">Brokers register their topics.</Empty> : <Empty title={q === "" ? "No topic had a route at that time." : `No topic name with a route at that time contains “${q}”.`} />} /></>;
 }
 
 function MissesList(): JSX.Element {

@@ -58,7 +58,7 @@ function Changes({ answer }: { answer: AdminAnswer }): JSX.Element | null {
     <Scroll label="Changes" class="changes"><table class="plain">
       <thead><tr><th>What</th><th>Before</th><th>After</th></tr></thead>
       <tbody>{answer.changes.map((one) => (
-        <tr key={one.what}><td class="break">{one.what}</td>
+        <tr key={one.what}><td class="break what">{one.what}</td>
           <td class={valueClass(one.before)}>{one.before === null ? <span class="muted">none</span> : <><Icon name="minus" size={12} /> {one.before}</>}</td>
           <td class={valueClass(one.after)}>{one.after === null ? <span class="muted">none</span> : <><Icon name="plus" size={12} /> {one.after}</>}</td></tr>
       ))}</tbody>

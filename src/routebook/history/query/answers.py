@@ -75,6 +75,24 @@ class PastBroker(msgspec.Struct, frozen=True, kw_only=True):
     since_ms: int | None  # None: since before the retained history
 
 
+class PastTopic(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic at a past time, with the number of its brokers and queues."""
+
+    name: str
+    brokers: int
+    read_queues: int
+    write_queues: int
+
+
+class PastTopics(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of the topics that had a route at a time; pass `next` as `after` for the following page."""
+
+    at_ms: int
+    topics: list[PastTopic]
+    next: str | None
+    certainty: Certainty
+
+
 class PastBrokers(msgspec.Struct, frozen=True, kw_only=True):
     """All broker groups at a time."""
 

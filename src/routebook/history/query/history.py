@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from routebook.errors import HistoryError
 from routebook.history.index.schema import connect
@@ -16,6 +17,8 @@ from routebook.history.query.answers import (
     PastBroker,
     PastBrokers,
     PastRoute,
+    PastTopic,
+    PastTopics,
     RouteTimeline,
     RouteVersion,
 )
@@ -24,8 +27,10 @@ from routebook.history.query.event_times import EventTimes
 from routebook.history.query.lookup import BrokerLookup, TopicLookup
 from routebook.history.query.route_versions import RouteChanges, build_route, queue_sums, route_state, steps_between
 from routebook.history.query.sessions import ServerRun, Session, server_runs, sessions_of
-from routebook.lenient_json import from_blob
+from routebook.lenient_json import from_blob, to_blob
 from routebook.times import format_time
+
+_MAX_TOPICS_READ: Final = 2000  # per page of past topics
 
 
 class History:
@@ -86,6 +91,25 @@ class History:
                 if (group := lookup.group(broker, seq)) is not None
             ]
             return PastBrokers(at_ms=at_ms, brokers=found, certainty=times.certainty(at_ms, seq))
+
+    def topics_at(self, at_ms: int, *, part: str = "", after: str = "", limit: int = 100) -> PastTopics:
+        """Return a page of the topics that had a route at a time and whose name contains a text, by name."""
+        with self._reading() as (db, times):
+            seq = self._seq_at(times, at_ms)
+            sql = "SELECT name FROM topics WHERE name > ? AND instr(lower(CAST(name AS TEXT)), ?) ORDER BY name LIMIT ?"
+            rows = db.execute(sql, (to_blob(after), part.lower(), _MAX_TOPICS_READ)).fetchall()
+            found: list[PastTopic] = []
+            last = None
+            for read, (blob,) in enumerate(rows, start=1):
+                name = from_blob(blob)
+                state = route_state(TopicLookup(db, name), seq)
+                if state.parts:
+                    queues = dict(zip(("read_queues", "write_queues"), queue_sums(state), strict=True))
+                    found.append(PastTopic(name=name, brokers=len(state.parts), **queues))
+                if len(found) == limit or read == _MAX_TOPICS_READ:
+                    last = name if read < len(rows) or read == _MAX_TOPICS_READ else None
+                    break
+            return PastTopics(at_ms=at_ms, topics=found, next=last, certainty=times.certainty(at_ms, seq))
 
     def timeline(self, topic: str, *, limit: int = 20, before_ms: int | None = None) -> RouteTimeline:
         """Return the newest versions of a topic's route, newest first; with `before_ms`, those that began by then."""

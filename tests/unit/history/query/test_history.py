@@ -30,6 +30,23 @@ def test_a_past_route_has_its_validity_and_cause(journal: Journal) -> None:
     assert (after.cause.kind, after.cause.why) == ("broker_down", "expired")
 
 
+def test_the_topics_at_a_time_in_pages(journal: Journal) -> None:
+    journal.write(0, STARTED)
+    journal.write(1, up(), up("b", "h:2"), added("T", "U", "V"), added("U", broker="b"))
+    journal.write(5, TopicDeleted(topic="T", brokers=("a",), peer="10.0.0.9:1", code=216))
+    with open_offline(journal.home) as history:
+        before = history.topics_at(BORN + 3000)
+        assert [(one.name, one.brokers) for one in before.topics] == [("T", 1), ("U", 2), ("V", 1)]
+        assert before.next is None
+        assert before.topics[1].read_queues == 2 * before.topics[0].read_queues > 0
+        assert [one.name for one in history.topics_at(BORN + 5000).topics] == ["U", "V"]
+        assert [one.name for one in history.topics_at(BORN + 5000, part="u").topics] == ["U"]
+        assert history.topics_at(BORN).topics == []
+        first = history.topics_at(BORN + 3000, limit=2)
+        assert ([one.name for one in first.topics], first.next) == (["T", "U"], "U")
+        assert [one.name for one in history.topics_at(BORN + 3000, after="U", limit=2).topics] == ["V"]
+
+
 def test_the_cause_names_the_requesting_client(journal: Journal) -> None:
     journal.write(0, STARTED, up(), added("T"))
     journal.write(1, PermissionWiped(broker="a", topics=1, peer="10.0.0.8:1", who="ann", code=205))

@@ -9,7 +9,7 @@ from litestar.params import QueryParameter
 
 from routebook.codes import version_text
 from routebook.events import LookupMinute
-from routebook.history.query.answers import RouteTimeline
+from routebook.history.query.answers import PastTopics, RouteTimeline
 from routebook.server.http.api.parameters import (
     After,
     At,
@@ -31,6 +31,7 @@ Before = Annotated[str | None, QueryParameter(description="only versions that be
 _MINUTE_MS: Final = 60_000
 _MAX_CLIENTS: Final = 100
 _MAX_RECORDED: Final = 1000
+_MAX_PAST: Final = 200  # topics per page: each takes several queries
 
 
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,14 +44,22 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     past: list[str] = []
 
 
-@get("/v1/topics", summary="Topics by name, in pages", responses=error_specs())
+@get("/v1/topics", summary="Topics by name, in pages, now or at a past time", responses=error_specs(503))
 async def topics(
     parts: PartsDep,
     q: Annotated[str, QueryParameter(description="only names that contain this text, ignoring case")] = "",
     broker: Annotated[str | None, QueryParameter(description="only topics with queues on this broker")] = None,
     after: After = "",
     limit: Limit = 100,
-) -> answers.TopicsAnswer:
+    at: At = None,
+) -> answers.TopicsAnswer | PastTopics:
+    if at is not None:
+        at_ms = parse_time(at, parts.context.wall_ms())
+        if broker is not None:
+            raise ApiError(400, "broker= and at= cannot be combined", "use /v1/routes/{topic}?at= for its brokers")
+        return await query_history(
+            parts, lambda history: history.topics_at(at_ms, part=q, after=after, limit=min(limit, _MAX_PAST))
+        )
     page = await parts.topic_names.page(after=after, limit=limit, matches=_matcher(parts.context, q, broker))
     return answers.TopicsAnswer(
         total=len(parts.context.nameserver.routes.topic_table),

@@ -157,6 +157,8 @@ async def test_a_missing_or_failing_history_is_503() -> None:
         async with some.client() as client:
             problem_of(await client.get("/v1/routes/t?at=5"), 503)
             problem_of(await client.get("/v1/brokers?at=5"), 503)
+            problem_of(await client.get("/v1/topics?at=5"), 503)
+            problem_of(await client.get("/v1/topics?at=5&broker=b"), 400)
             some.context.history = OneRoute(JournalError("the index is being made"))
             problem = problem_of(await client.get("/v1/routes/t?at=5"), 503)
             assert "the index is being made" in problem["error"]
