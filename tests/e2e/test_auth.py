@@ -346,6 +346,14 @@ def test_a_stamped_request_is_accepted_once_and_for_its_code_only(server: Authen
         assert client.ask(stamped(put_kv("stamped", "v"), "ops-key")).code == 0
 
 
+def test_a_stamped_look_up_is_accepted_once(server: Authenticated) -> None:
+    look_up = stamped(ROUTE, "client")
+    with Client(server.process.address) as client:
+        assert client.ask(signed(ROUTE, "client")).code == 17  # the connection has a permit for known look-ups
+        assert client.ask(look_up).code == 17
+        assert client.ask(look_up).code == 16
+
+
 def test_classes_that_need_a_stamp(tmp_path: Path) -> None:
     file = identities_file(tmp_path / "ids.toml")
     settings = {"routebook.auth.file": file, "routebook.auth.requireStamp": "admin_write"}

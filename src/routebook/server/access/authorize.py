@@ -89,8 +89,13 @@ class Authorizer:
         self._denials.denied(code=command.code, why=wrong, peer=peer, who=found.name)
         return Reply(code=ResponseCode.NO_PERMISSION, remark=f"authorization failed: {wrong}")
 
-    def permit(self, command: Command) -> Permit:
-        """The permit of a look-up that was authorized: one object per signer and set of identities."""
+    def permit(self, command: Command) -> Permit | None:
+        """The permit of a look-up that was authorized: one object per signer and set of identities.
+
+        None for a stamped request: it is valid once, so that each must be checked.
+        """
+        if (command.ext or {}).get(STAMP) is not None:
+            return None
         identities = self._file.identities
         access_key = (command.ext or {}).get(ACCESS_KEY)
         signer = access_key if access_key and identities.has_access_key(access_key) else None
