@@ -50,9 +50,9 @@ class Mutated:
 class Mutator:
     """Draws frames from a seed."""
 
-    def __init__(self, seed: int | str) -> None:
+    def __init__(self, seed: int | str, *, first: int = 0) -> None:
         self._random = random.Random(seed)
-        self._number = 0
+        self._number = first  # names contain it: Java keeps mappings of former names
 
     def frame(self, kind: str) -> Mutated:
         self._number += 1
