@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 
 import pytest
 
@@ -40,6 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job; servers would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for plugin in (missing_tools, parallel, retries):
         config.pluginmanager.register(plugin)
     if config.option.differential_seed is None:

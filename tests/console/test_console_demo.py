@@ -59,7 +59,8 @@ def test_the_printed_lines_lead_to_everything(demo: Process, ports: tuple[int, i
     page = _follow(demo, page, "reports")
     expect(page.locator("main .stat-value").first).to_have_text(re.compile(r"^\d+(\.\d+)? %$"), timeout=PATIENCE_MS)
     expect(page.locator("main tbody tr").first).to_contain_text("broker-")
-    assert tab.errors == [error for error in tab.errors if "503" in error]  # history and lake, while they are built
+    # 401: what needs a login, before it; 503: history and lake, while they are built
+    assert [error for error in tab.errors if not re.search(r"status of (401|503)", error)] == []
     context.close()
     assert broker in _run(demo, "why", keys)
     assert "availability" in _run(demo, "lake report", keys)
