@@ -55,7 +55,7 @@ class Group:
                 await proxy.stop()
 
     async def leader(self) -> int:
-        """The node that says that it leads."""
+        """The node that reports itself as the leader."""
         async with asyncio.timeout(WAIT_S):
             while True:
                 for number, address in enumerate(self.addresses):

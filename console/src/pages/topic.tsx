@@ -87,7 +87,7 @@ export function TopicPage({ name, query }: { name: string; query: URLSearchParam
   );
 }
 
-/** Why there is no route, or a limited one: the same answer as `routebook why`. */
+/** The cause of a missing or limited route, as `routebook why` reports it. */
 function WhyNote({ topic, at, turn, limited }: { topic: string; at: number | null; turn: string; limited: boolean }): JSX.Element | null {
   const why = useQuery(`why ${topic} ${at ?? ""} ${turn}`, (signal) => get<Why>(`/v1/routes/${enc(topic)}/why`, { at }, signal), { keep: true });
   if (why.problem !== null) return limited ? <Problem problem={why.problem} again={why.again} /> : null;

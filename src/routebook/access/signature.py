@@ -3,7 +3,7 @@
 signature = base64(HMAC-SHA1(secret key, values of all extFields in the order of their names, then the body))
 
 Java: AclClientRPCHook, AclSigner, and DefaultAuthenticationContextBuilder for the server's side. Neither names nor the
-request code are signed, and there is no nonce: whoever can read the traffic can replay a request. TLS prevents that,
+request code are signed, and there is no nonce: a reader of the traffic can replay a request. TLS prevents that,
 and so does a stamp (`stamp.py`).
 """
 

@@ -11,7 +11,7 @@ _UNCLEAN: Final = "the replica is not in sync: messages that only the old master
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a preview; None: there is no such line before or after."""
+    """One line of a preview; None: the line is absent before or after."""
 
     what: str
     before: str | None

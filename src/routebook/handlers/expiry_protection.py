@@ -1,4 +1,4 @@
-"""Mass-expiry protection: keeps routes when so many brokers become silent at once that the network is the likely cause.
+"""Mass-expiry protection: keeps routes when many brokers become silent at once, probably because of the network.
 
     watching ──► more leases expired, or are about to, within one window than the settings allow ──► protecting
        with peers: ──► asking ──► most peers that answer hear these brokers, or no peer answers ──► protecting
@@ -104,7 +104,7 @@ class ExpiryProtection:
         return [self._leave(PreservationEnd.RETURNED, now_ms)]
 
     def on_answers(self, answers: PeerAnswers, now_ms: int) -> list[Event]:
-        """Peers answered: start or end the protection. Brokers that are no longer protected expire in the next scan."""
+        """Peers answered: start or end the protection. Brokers without protection expire in the next scan."""
         self.question = None
         if self._entering is not None:
             if not answers.miss_them:

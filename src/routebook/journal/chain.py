@@ -37,7 +37,7 @@ class Chain:
     __slots__ = ("_hash",)
 
     def __init__(self, text: bytes | None = None) -> None:
-        """Continue after `text`, which begins with a link; None: there is no link yet."""
+        """Continue after `text`, which begins with a link; None: this is the first link."""
         self._hash = None if text is None else sha256(text)
 
     @property

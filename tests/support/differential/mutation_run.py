@@ -55,7 +55,7 @@ class MutationRun:
         self.documented: Counter[str] = Counter()
 
     def differences(self, mutator: Mutator, kind: str, frames: int) -> Iterator[Mutation]:
-        """Undocumented differences of so many frames of a kind."""
+        """Undocumented differences in `frames` frames of a kind."""
         for begin in range(0, frames, BATCH):
             batch = [mutator.frame(kind) for _ in range(min(BATCH, frames - begin))]
             for suspect in tuple(self._compare(batch)):

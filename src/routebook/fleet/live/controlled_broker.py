@@ -102,7 +102,7 @@ class ControlledBroker:
             connection.cut()
 
     async def heal(self) -> None:
-        """End the partition. The broker notices by its next request that it is no longer the master."""
+        """End the partition. Its next request shows the broker that it has lost the master role."""
         self.is_cut = False
         await asyncio.gather(*(connection.heal() for connection in self._connections))
 

@@ -13,7 +13,7 @@ class JournalOptions(msgspec.Struct, frozen=True, kw_only=True):
     segment_age_s: int = 6 * 3600
     retain_age_s: int = 30 * 86_400
     retain_bytes: int = 2048 * MIB
-    audit_retain_age_s: int = 3650 * 86_400  # records of administrators that the journal no longer holds
+    audit_retain_age_s: int = 3650 * 86_400  # audit records that outlive the journal
     audit_retain_bytes: int = 256 * MIB
     batch_bytes: int = MIB  # this much is written without waiting for commit_ms
     queue_records: int = 65_536  # limit of records not yet on disk; beyond it, records are dropped and counted

@@ -1,4 +1,4 @@
-"""A mark by which an operator says that a broker is decommissioned."""
+"""The mark of a decommissioned broker, set by an operator."""
 
 from datetime import datetime
 from typing import Any

@@ -115,7 +115,7 @@ def _is_same(group: list[dict[str, Any]], row: dict[str, Any]) -> bool:
 
 def _merged(rows: list[dict[str, Any]], runs: _Runs) -> FleetOutage:
     first = rows[0]
-    # a NameServer that was shut down for good says nothing about the end
+    # a NameServer that was shut down for good has not observed the end
     ends = [row["to_at"] for row in rows if row["to_at"] is not None or runs.is_running(row["ns"])]
     to_at = None if not ends or None in ends else max(ends)
     from_at = min(row["from_at"] for row in rows)

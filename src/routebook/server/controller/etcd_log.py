@@ -184,7 +184,7 @@ class EtcdLog:
     # -- following -----------------------------------------------------------------------------------------------
 
     async def _follow(self) -> None:
-        """Read everything, then watch; read everything again where etcd no longer has the revisions in between."""
+        """Read everything, then watch; read everything again if etcd has compacted the revisions in between."""
         seen: int | None = None
         while True:
             try:

@@ -24,7 +24,7 @@ class RequestCounts:
         self._all_responses: dict[int, int] = {}
 
     def add_look_ups(self, count: int, *, missing: int) -> None:
-        """Count look-ups that were answered from the cache; for `missing` of them there is no route."""
+        """Count look-ups that were answered from the cache; `missing` of them have no route."""
         self.look_ups += count - missing
         if missing:
             self.requests[_LOOKUP] += missing

@@ -17,7 +17,7 @@ from routebook.times import format_time
 def elections(*, broker: str | None, limit: int, home: str | None, http: str | None, as_json: bool) -> int:
     """Show when and why masters were elected, or no master was found, newest first.
 
-    Asks the server at --http, or reads the journal of a home folder. The exit code is 1 if there is no election.
+    Asks the server at --http, or reads the journal of a home folder. The exit code is 1 if it finds no election.
     """
     check_source(home, http, limit)
     answer = _elections(broker, limit, home, http)

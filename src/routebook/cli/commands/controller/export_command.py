@@ -18,7 +18,7 @@ def export_sets(*, source: str, target: str, servers: NameServerOptions) -> int:
     """Recreate the broker sets of a running Controller in a Java controller that has none.
 
     Reads the names of the sets from the NameServer. Run the Java controller at another address, export, stop both, and
-    start the Java controller at the address of the former one. The exit code is 1 if there is no set.
+    start the Java controller at the address of the former one. The exit code is 1 if it finds no set.
     """
 
     async def work() -> list[BrokerSet]:

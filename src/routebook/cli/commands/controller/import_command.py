@@ -31,7 +31,7 @@ def import_sets(*, source: str, home: Path | None, config_file: Path, servers: N
     """Copy the broker sets of a running Controller, Java's or Routebook's, into one that does not run yet.
 
     Reads the names of the sets from the NameServer. Then stop the former Controller and start the new one at its
-    address: brokers keep their ids and roles. The exit code is 1 if there is no set.
+    address: brokers keep their ids and roles. The exit code is 1 if it finds no set.
     """
     folder = home.expanduser() if home is not None else default_home(os.environ)
     settings = load_settings(home=folder, file=config_file, environ=os.environ, is_controller=True)

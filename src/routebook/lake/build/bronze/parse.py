@@ -39,7 +39,7 @@ _FIELDS: Final = {
     "topic_names": "topics string",
 }
 _DERIVED: Final = ("day", "raw", "source")
-_MAX_EXAMINED: Final = 16 << 20  # bytes; Spark parses no longer text into a variant
+_MAX_EXAMINED: Final = 16 << 20  # bytes; the longest text that Spark parses into a variant
 _MAX_FIELD: Final = 20_000_000  # characters; the limit of Spark's JSON parser
 _BEGIN: Final = 4096  # characters of a line in which its number is looked for
 _NS: Final = r'"ns":\s*"([^"\\]+)"'

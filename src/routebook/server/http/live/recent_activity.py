@@ -211,7 +211,7 @@ class RecentActivity:
             self._found(next(iter(self.lost)))
 
     def _found(self, key: tuple[str, str]) -> None:
-        """A broker is no longer lost."""
+        """Remove a broker from the lost ones: it has returned, or the table is full."""
         if self.lost.pop(key, None) is not None:
             of_name = self._lost_of[key[0]]
             del of_name[key]
