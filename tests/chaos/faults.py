@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Final
 
+from tests.chaos.fault_sequence import FaultSequence
 from tests.chaos.history import Fault, History
 from tests.chaos.nameserver import ChaosNameServer
 from tests.chaos.proxy import Mode
@@ -137,19 +138,6 @@ FAULTS: Final[dict[str, MakeFault]] = {
     "no memory left": little_memory,
     **{f"network: {mode}": partial(network, mode) for mode in Mode if mode is not Mode.PASS},
 }
-
-
-class FaultSequence:
-    """All kinds of fault in random order, shared by all NameServers; repeated in another order."""
-
-    def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
-        self._due: list[str] = []
-
-    def next(self) -> str:
-        if not self._due:
-            self._due = self._chance.sample(list(FAULTS), len(FAULTS))
-        return self._due.pop()
 
 
 async def disturb(

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.checker import Terms, check
-from tests.chaos.faults import CALM_S, FaultSequence, disturb
+from tests.chaos.fault_sequence import FaultSequence
+from tests.chaos.faults import CALM_S, FAULTS, disturb
 from tests.chaos.fleet import ASK_S, PERIOD_S, ChaosBroker, look_up, restart_brokers, write_keys
 from tests.chaos.history import History, Seen, Unanswered
 from tests.chaos.nameserver import SCAN_S, TIMEOUT_S, ChaosNameServer
@@ -36,7 +37,7 @@ async def play(nameservers: list[ChaosNameServer], seconds: float, chance: rando
     activities += [activity(nameserver, history) for nameserver in nameservers for activity in (look_up, write_keys)]
     tasks = [asyncio.create_task(activity) for activity in activities]
     try:
-        until, sequence = loop.time() + seconds, FaultSequence(random.Random(chance.random()))
+        until, sequence = loop.time() + seconds, FaultSequence(FAULTS, random.Random(chance.random()))
         async with asyncio.TaskGroup() as faults:
             for nameserver in nameservers:
                 faults.create_task(disturb(nameserver, history, sequence, random.Random(chance.random()), until=until))

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from routebook.lake.spark.session import SessionOptions, open_session
 from tests.support.lake import SparkLake
+from tests.support.shared_lake import SharedLake, shared_lake
 
 # Tiny data: planning and compiling take nearly all the time. Without code generation and with the C1 compiler only, the
 # case folders need less than half the CPU time. tests/lake/test_built_lake.py runs a build with the product's settings.
@@ -58,3 +59,12 @@ def lake_spark(_session: SparkSession) -> SparkSession:
 def small_lake(lake_spark: SparkSession, lake_home: Path) -> SparkLake:
     """An empty lake with one step."""
     return SparkLake(lake_spark, lake_home)
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SharedLake]:
+    """A lake on S3 with a PostgreSQL catalog; its secrets are in the environment."""
+    with shared_lake(tmp_path) as lake:
+        for key, value in lake.variables.items():
+            monkeypatch.setenv(key, value)
+        yield lake

@@ -1,7 +1,6 @@
 """A lake in S3 with its catalog in PostgreSQL: built from an archive, read by commands and the console, locked."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -14,17 +13,9 @@ from routebook.lake.lock import lock_of
 from routebook.lake.spark.small_data import SETTINGS
 from tests.support.lake import line, write_rolled
 from tests.support.process import serving
-from tests.support.shared_lake import SharedLake, shared_lake
+from tests.support.shared_lake import SharedLake
 
 pytestmark = [pytest.mark.slow, pytest.mark.java]
-
-
-@pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SharedLake]:
-    with shared_lake(tmp_path) as lake:
-        for key, value in lake.variables.items():
-            monkeypatch.setenv(key, value)
-        yield lake
 
 
 def archive(shared: SharedLake, folder: Path, ns: str, events: int) -> None:

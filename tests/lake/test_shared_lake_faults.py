@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from routebook.errors import RoutebookError
 from routebook.lake.read.open import open_lake
 from tests.support.lake_processes import LIMIT_S, contents, finish, kill, start
 from tests.support.process import Process, serving
-from tests.support.shared_lake import SharedLake, shared_lake
+from tests.support.shared_lake import SharedLake
 from tests.support.spark_cluster import SparkCluster, spark_cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.java, pytest.mark.lake_long]
@@ -23,14 +23,6 @@ SETTINGS = (
     "spark.executor.memory=800m",
     "spark.executor.cores=1",
 )
-
-
-@pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SharedLake]:
-    with shared_lake(tmp_path) as lake:
-        for key, value in lake.variables.items():
-            monkeypatch.setenv(key, value)
-        yield lake
 
 
 def test_the_tables_equal_those_of_an_embedded_lake(shared: SharedLake, tmp_path: Path) -> None:

@@ -109,12 +109,12 @@ def journal_event(change: Committed, *, lost_at_ms: int | None = None) -> Contro
     """The record of a change; `lost_at_ms` is `lost_ms` on the clock of records. None: nothing to record."""
     before, after, event = change.before, change.after, change.event
     if change.election is not None and before is not None and event is None:
-        return _no_master(before, before, change.election, lost_at_ms)
+        return journal.NoMasterElected(**_attempt(before, before, change.election, lost_at_ms))
     match event:
         case MasterElected() if before is not None and after is not None and change.election is not None:
             return _elected(before, after, change.election, lost_at_ms, unclean=event.unclean)
         case MasterLost() if before is not None and after is not None and change.election is not None:
-            return _no_master(before, after, change.election, lost_at_ms)
+            return journal.NoMasterElected(**_attempt(before, after, change.election, lost_at_ms))
         case SyncStateSetChanged() if before is not None and after is not None and after.master_id is not None:
             return journal.SyncStateChanged(
                 **_state(after), broker_id=after.master_id, before_in_sync=before.sync_state_set
@@ -152,31 +152,24 @@ def _elected(
 ) -> journal.MasterElected:
     assert after.master_id is not None  # noqa: S101 - the event has elected it
     return journal.MasterElected(
-        **_state(after),
+        **_attempt(before, after, election, lost_at_ms),
         broker_id=after.master_id,
         addr=after.master_address,
-        cause=election.cause,
-        before_id=before.master_id,
-        before_addr=before.master_address,
-        before_in_sync=before.sync_state_set,
-        lost_at_ms=lost_at_ms,
-        candidates=election.candidates,
         unclean=unclean,
     )
 
 
-def _no_master(
-    before: BrokerSet, after: BrokerSet, election: Attempt, lost_at_ms: int | None
-) -> journal.NoMasterElected:
-    return journal.NoMasterElected(
+def _attempt(before: BrokerSet, after: BrokerSet, election: Attempt, lost_at_ms: int | None) -> dict[str, Any]:
+    """The fields that elections with and without a master share."""
+    return {
         **_state(after),
-        cause=election.cause,
-        before_id=before.master_id,
-        before_addr=before.master_address,
-        before_in_sync=before.sync_state_set,
-        lost_at_ms=lost_at_ms,
-        candidates=election.candidates,
-    )
+        "cause": election.cause,
+        "before_id": before.master_id,
+        "before_addr": before.master_address,
+        "before_in_sync": before.sync_state_set,
+        "lost_at_ms": lost_at_ms,
+        "candidates": election.candidates,
+    }
 
 
 def _cleaned(before: BrokerSet, after: BrokerSet | None) -> journal.ReplicasCleaned:

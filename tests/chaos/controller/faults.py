@@ -254,19 +254,6 @@ FAULTS: Final[dict[str, MakeFault]] = {
 }
 
 
-class Rounds:
-    """All kinds of fault in random order, repeated in another order."""
-
-    def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
-        self._due: list[str] = []
-
-    def next(self) -> str:
-        if not self._due:
-            self._due = self._chance.sample(list(FAULTS), len(FAULTS))
-        return self._due.pop()
-
-
 async def inject(kind: str, target: Target, *, lasts_s: float) -> None:
     """One fault from its begin to its end."""
     async with FAULTS[kind](target):

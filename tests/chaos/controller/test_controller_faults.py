@@ -20,9 +20,10 @@ from tests.chaos.controller.broker import Broker
 from tests.chaos.controller.checker import Verdict, check
 from tests.chaos.controller.clients import Clients
 from tests.chaos.controller.cluster import Cluster, running_cluster
-from tests.chaos.controller.faults import Rounds, Target, inject
+from tests.chaos.controller.faults import FAULTS, Target, inject
 from tests.chaos.controller.history import History
 from tests.chaos.controller.network import in_network_namespace
+from tests.chaos.fault_sequence import FaultSequence
 from tests.support.etcd import PROGRAM
 from tests.support.missing_tools import require_tool
 from tests.support.reliability_report import ReliabilityReport
@@ -79,7 +80,7 @@ async def play(
         clients.start(brokers)
         await converge(brokers, clients, "the start")
         await asyncio.sleep(WARM_UP_S)  # from now on a new leader looks for dead masters at once
-        target, sequence = Target(cluster, brokers, chance), Rounds(chance)
+        target, sequence = Target(cluster, brokers, chance), FaultSequence(FAULTS, chance)
         for number in range(rounds):
             kind = sequence.next()
             await inject(kind, target, lasts_s=chance.uniform(1.5, 7.0))
