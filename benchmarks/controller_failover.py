@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from benchmarks.suite.master_failover import Figures, measure_notices, measure_pairs
-from benchmarks.suite.peers import free_port
 from tests.chaos.controller.broker import Broker, Pace
 from tests.chaos.controller.connection import Connection
 from tests.chaos.controller.history import History
 from tests.support.etcd import etcd_cluster
+from tests.support.free_ports import free_port
 from tests.support.process import Process
 
 SIZE: Final = 3

@@ -15,7 +15,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -32,6 +31,7 @@ from benchmarks.suite import lake_journals, machine
 from benchmarks.suite.lake_journals import LARGE_DAYS, NAMESERVERS, Journals
 from routebook.lake.build.bronze.journals import local_files
 from routebook.lake.spark.java import java_home
+from tests.support.free_ports import free_port, is_listening
 
 _DEADLINE_S: Final = 120.0
 
@@ -135,14 +135,12 @@ def _list_segments(work: Path, nameservers: int, segments: int) -> None:
 
 def _on_workers(work: Path, events: int, workers: int) -> float:
     """The time of a full build on a standalone cluster with this many workers of one core each."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = int(taken.getsockname()[1])
+    port = free_port()
     with ExitStack() as stack:
         host = ("--host", "127.0.0.1", "--webui-port", "0")
         stack.enter_context(_daemon(work, "master.Master", *host, "--port", str(port)))
         deadline = time.monotonic() + _DEADLINE_S
-        while time.monotonic() < deadline and not _is_listening(port):
+        while time.monotonic() < deadline and not is_listening(port):
             time.sleep(0.2)
         for _ in range(workers):
             worker = ("worker.Worker", *host, "--cores", "1", "--memory", "2g", f"spark://127.0.0.1:{port}")
@@ -173,11 +171,6 @@ def _daemon(folder: Path, name: str, *args: str) -> Iterator[None]:
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def _is_listening(port: int) -> bool:
-    with socket.socket() as trial:
-        return trial.connect_ex(("127.0.0.1", port)) == 0
 
 
 if __name__ == "__main__":

@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.many_topics import register
-from benchmarks.suite.peers import Connection, free_port
+from benchmarks.suite.peers import Connection
 from benchmarks.suite.plans import register_body, topic_names
+from tests.support.free_ports import free_port
 
 _COMMAND = (sys.executable, "-m", "routebook", "serve", "-Droutebook.http.listen=off")
 

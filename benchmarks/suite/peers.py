@@ -20,6 +20,7 @@ from routebook.codes import VERSION_5_5_0
 from routebook.wire.codec import encode
 from routebook.wire.command import Command
 from routebook.wire.peer import Peer
+from tests.support.free_ports import free_port
 from tests.support.java import PROJECT, JavaError, fetch_jars
 
 JAVA_VERSION: Final = "5.5.0"
@@ -245,9 +246,3 @@ def _first_line(*command: str) -> str:
         return f"no {command[0]}"
     lines = (done.stdout + done.stderr).splitlines()
     return lines[0].strip() if lines else ""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

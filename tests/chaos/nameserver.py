@@ -5,11 +5,11 @@ import contextlib
 import os
 import resource
 import signal
-import socket
 from pathlib import Path
 from typing import Final
 
 from tests.chaos.proxy import Proxy
+from tests.support.free_ports import free_port
 from tests.support.process import Process
 from tests.support.small_disk import SmallDisk
 
@@ -35,9 +35,7 @@ class ChaosNameServer:
         self.home = disk.path / "home"
         self.switches = disk.path.parent / f"{name}-switches"
         self.switches.mkdir()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
+        self.port = free_port()
         self.proxy = Proxy(("127.0.0.1", self.port))
         self.starts = 0
         self.deaths = 0  # unexpected exits

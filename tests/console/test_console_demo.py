@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.chromium import open_page
+from tests.support.free_ports import free_port
 from tests.support.process import Process
 
 pytest.importorskip("pyspark", reason="needs the lake extra: pip install 'routebook[lake]'")
@@ -24,7 +25,7 @@ STOP_S: Final = 60
 
 @pytest.fixture
 def ports() -> tuple[int, int]:
-    return _free_pair(), _free_pair()
+    return free_port(+1), free_port(+1)
 
 
 @pytest.fixture
@@ -109,16 +110,3 @@ def _wipe_and_restore(page: Page) -> None:
         expect(dialog).to_contain_text("Applied and recorded")
         dialog.get_by_role("button", name="Close").click()
         expect(row.locator(".badge")).to_have_count(1 if verb == "Wipe" else 0)
-
-
-def _free_pair() -> int:
-    """A port that is free together with the next one."""
-    while True:
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port = int(first.getsockname()[1])
-            try:
-                second.bind(("127.0.0.1", port + 1))
-            except (OSError, OverflowError):
-                continue
-            return port

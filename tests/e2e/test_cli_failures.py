@@ -10,7 +10,8 @@ import pytest
 from tests.support.asynchronous import asynchronous
 from tests.support.certificates import Authority
 from tests.support.command_line import CommandResult, routebook
-from tests.support.scripted_nameserver import Conversation, Script, ScriptedNameServer, never_answer, unused_port
+from tests.support.free_ports import free_port
+from tests.support.scripted_nameserver import Conversation, Script, ScriptedNameServer, never_answer
 
 TIMEOUT_S = 5.0
 SHORT_S = 0.3  # for those that answer nothing
@@ -79,7 +80,7 @@ def assert_unreachable(ran: CommandResult, address: str, why: str) -> None:
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_closed_port(line: str) -> None:
-    address = f"127.0.0.1:{unused_port()}"
+    address = f"127.0.0.1:{free_port()}"
     ran = routebook(*line.split(), "-n", address)
     assert_unreachable(ran, address, "refused the connection")
 
@@ -149,13 +150,13 @@ async def test_tls_to_a_port_without_tls() -> None:
 @asynchronous
 async def test_the_next_address_of_the_list_is_tried() -> None:
     async with ScriptedNameServer(one_topic) as server:
-        ran = await run_in_time("topics", "-n", f"127.0.0.1:{unused_port()};{server.address}")
+        ran = await run_in_time("topics", "-n", f"127.0.0.1:{free_port()};{server.address}")
     assert ran == CommandResult(0, "t\n", "")
 
 
 @asynchronous
 async def test_one_line_lists_all_failed_addresses() -> None:
-    dead, dead_too = unused_port(), unused_port()
+    dead, dead_too = free_port(), free_port()
     ran = await run_in_time("topics", "-n", f"127.0.0.1:{dead};127.0.0.1:{dead_too}")
     assert ran.code == 3
     assert ran.err.count("\n") == 1
@@ -190,7 +191,7 @@ async def test_diff_with_one_unreachable_nameserver() -> None:
         while True:
             conversation.answer(await conversation.request(), b"{}")
 
-    dead = f"127.0.0.1:{unused_port()}"
+    dead = f"127.0.0.1:{free_port()}"
     async with ScriptedNameServer(empty) as first, ScriptedNameServer(empty) as second:
         ran = await run_in_time("diff", first.address, dead)
         assert_unreachable(ran, dead, "refused the connection")

@@ -1,13 +1,13 @@
 """Controllers, Java's and Routebook's, brokers in controller mode, and a probe that asks a Controller."""
 
 import contextlib
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tests.support.compare import parse_body
+from tests.support.free_ports import free_port
 from tests.support.java import NAMESERVER_FLAGS, PROJECT, JavaBroker, JavaProcess, java_broker
 from tests.support.process import Process
 from tests.support.remoting import eventually
@@ -20,9 +20,7 @@ _SEND_MESSAGE_V2: Final = 310
 
 def free_address() -> str:
     """An address whose port is free now."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{held.getsockname()[1]}"
+    return f"127.0.0.1:{free_port()}"
 
 
 def controller_settings(address: str, home: Path, **settings: object) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Final, Self
 from urllib.request import Request, urlopen
 
+from tests.support.free_ports import free_port
 from tests.support.missing_tools import require_tool
 
 START_S: Final = 30.0
@@ -27,7 +27,7 @@ class Member:
         self.name = name
         self._folder = folder / name
         self._host, self._prefix = host, prefix
-        self.client_port, self.peer_port = (2379, 2380) if prefix else _free_ports(2)
+        self.client_port, self.peer_port = (2379, 2380) if prefix else (free_port(), free_port())
         self.process: subprocess.Popen[bytes] | None = None
         self._log = folder / f"{name}.log"
 
@@ -117,11 +117,3 @@ def _accepts_writes(url: str) -> bool:
             return bool(response.status == 200)
     except (OSError, HTTPException):
         return False
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports

@@ -6,7 +6,6 @@ import hashlib
 import os
 import queue
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -14,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+
+from tests.support.free_ports import free_port
 
 VERSION: Final = "5.5.0"
 PROJECT: Final = Path(__file__).parents[1] / "java"  # pom.xml and the quiet logback file
@@ -205,7 +206,7 @@ def java_broker(
     **properties: object,
 ) -> Iterator[JavaBroker]:
     """A Java broker with a small store on free ports of 127.0.0.1; it may not be registered yet."""
-    port = int(str(properties.get("listenPort", 0))) or _free_broker_port()
+    port = int(str(properties.get("listenPort", 0))) or free_port(-2, +1)  # VIP channel, replication
     settings = {
         "brokerClusterName": "C1",
         "brokerName": "b-a",
@@ -232,20 +233,3 @@ def java_broker(
         process.wait_for_line("boot success")
         process.port = port
         yield process
-
-
-def _free_broker_port() -> int:
-    """A port P such that P-2 (VIP channel), P and P+1 (replication) are free."""
-    while True:
-        with contextlib.ExitStack() as held:
-            first = held.enter_context(socket.socket())
-            first.bind(("127.0.0.1", 0))
-            port = int(first.getsockname()[1])
-            if not 1026 < port < 65_535:
-                continue
-            try:
-                for other in (port - 2, port + 1):
-                    held.enter_context(socket.socket()).bind(("127.0.0.1", other))
-            except OSError:
-                continue
-            return port

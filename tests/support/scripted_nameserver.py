@@ -144,10 +144,3 @@ async def answer_all(conversation: Conversation, body: bytes = b'{"topicList":["
 async def never_answer(conversation: Conversation) -> None:
     """A script: read everything, reply to nothing."""
     await conversation.closed_by_client()
-
-
-def unused_port() -> int:
-    """A port of 127.0.0.1 that is currently free."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

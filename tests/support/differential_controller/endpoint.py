@@ -16,6 +16,7 @@ from tests.support.controllers import java_controller, routebook_controller
 from tests.support.differential.endpoint import Answer, Endpoint
 from tests.support.differential.steps import Ask, Expectation
 from tests.support.differential_controller.names import ADDRESSES, HOST
+from tests.support.free_ports import free_port
 from tests.support.remoting_frames import Reply, split_frames
 
 # the scan for dead masters would act at times of its own; one attempt per election keeps Java's epochs comparable
@@ -131,21 +132,7 @@ class Notified:
 
 def free_ports(*hosts: str) -> dict[str, int]:
     """A port of five digits for each address of the steps, free on all hosts."""
-    ports: dict[str, int] = {}
-    with ExitStack() as held:
-        for address in ADDRESSES:
-            while True:
-                first = held.enter_context(socket.create_server((hosts[0], 0)))
-                port = first.getsockname()[1]
-                try:
-                    for host in hosts[1:]:
-                        held.enter_context(socket.create_server((host, port)))
-                except OSError:
-                    continue
-                if port > 9999:
-                    break
-            ports[address] = port
-    return ports
+    return {address: free_port(hosts=hosts) for address in ADDRESSES}
 
 
 @contextmanager

@@ -29,12 +29,12 @@ from routebook.errors import (
 )
 from routebook.wire.command import Command
 from tests.support.asynchronous import asynchronous
+from tests.support.free_ports import free_port
 from tests.support.scripted_nameserver import (
     Conversation,
     ScriptedNameServer,
     answer_all,
     never_answer,
-    unused_port,
 )
 
 TOPIC_LIST = Request(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, read_topics)
@@ -78,7 +78,7 @@ async def test_failover_to_the_next_address() -> None:
 @pytest.mark.parametrize("silent_first", [True, False])
 @asynchronous
 async def test_a_call_tries_every_address_once(silent_first: bool) -> None:
-    dead = f"127.0.0.1:{unused_port()}"
+    dead = f"127.0.0.1:{free_port()}"
     async with ScriptedNameServer(never_answer) as silent, ScriptedNameServer(answer_all) as good:
         bad = [silent.address, dead] if silent_first else [dead, silent.address]
         async with NameServerClient([*bad, good.address], shuffle=False, timeout_s=0.9) as client:
@@ -89,7 +89,7 @@ async def test_a_call_tries_every_address_once(silent_first: bool) -> None:
 
 @asynchronous
 async def test_if_all_addresses_fail_the_error_lists_each_failure() -> None:
-    dead = [f"127.0.0.1:{unused_port()}" for _ in range(2)]
+    dead = [f"127.0.0.1:{free_port()}" for _ in range(2)]
     async with NameServerClient(dead, shuffle=False) as client:
         with pytest.raises(Unreachable) as refused:
             await client.topics()
@@ -344,7 +344,7 @@ async def test_an_error_response_ends_the_call() -> None:
 
 @asynchronous
 async def test_everywhere_separates_results_and_failures() -> None:
-    dead = f"127.0.0.1:{unused_port()}"
+    dead = f"127.0.0.1:{free_port()}"
     async with ScriptedNameServer(answer_all) as first, ScriptedNameServer(answer_all) as second:
         async with NameServerClient([first.address, dead, second.address]) as client:
             result = await client.everywhere(lambda server: server.topics())

@@ -7,6 +7,7 @@ import pytest
 
 from routebook.events import JournalHole, PermissionWiped, ServerStopped
 from tests.support.command_line import CommandResult, routebook
+from tests.support.free_ports import free_port
 from tests.support.small_journals import STARTED, Journal, added, down, gone, up
 
 
@@ -117,16 +118,8 @@ def test_a_home_without_a_journal(tmp_path: Path) -> None:
     assert "the journal is empty" in ran.err
 
 
-def test_an_unreachable_server(unused_port: int) -> None:
-    ran = routebook("history", "T", "--http", f"127.0.0.1:{unused_port}")
+def test_an_unreachable_server() -> None:
+    port = free_port()
+    ran = routebook("history", "T", "--http", f"127.0.0.1:{port}")
     assert ran.code == 3
-    assert ran.err.startswith(f"routebook: http://127.0.0.1:{unused_port}: cannot be reached")
-
-
-@pytest.fixture
-def unused_port() -> int:
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
+    assert ran.err.startswith(f"routebook: http://127.0.0.1:{port}: cannot be reached")

@@ -1,9 +1,7 @@
 """`/v1/controller…` and the admin actions, over a NameServer with a Controller and its history."""
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from routebook.server.http.app import create_app
 from routebook.server.http.guard import Guard
 from routebook.server.http.transport.hosts import allowed_hosts
 from routebook.wire.command import Command
+from tests.support.free_ports import free_port
 from tests.support.http import get_json, problem_of
 from tests.support.identities import ADMIN, LIMITED, READER, write_identities
 from tests.support.in_process_server import running, until
@@ -40,12 +39,6 @@ class Brokers:
         await self.ask(1002, brokerId="1")
         body = b'{"syncStateSet":[1,2],"syncStateSetEpoch":1}'
         await self.ask(1001, masterBrokerId="1", masterEpoch="1", body=body)
-
-
-def free_port() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def run(home: Path, body: Callable[[httpx.AsyncClient, Brokers], Awaitable[None]], **settings: Any) -> None:
